@@ -1,0 +1,1 @@
+//! Holds the examples of `skills-engine`; see the numbered files beside this one.

@@ -1,0 +1,2 @@
+//! The attribute macros of `skills-engine`; use them through that crate.
+#![forbid(unsafe_code)]

@@ -1,0 +1,8 @@
+//! Typed, governed skills for LLM agents: each session sees only what it has opened.
+#![forbid(unsafe_code)]
+
+pub mod skill;
+
+#[doc(hidden)]
+#[path = "private.rs"]
+pub mod __private;

@@ -1,0 +1,238 @@
+//! What macro-made code uses. Not public API: anything here may change in any release.
+
+pub use ::inventory;
+pub use ::serde_json;
+use std::fmt::Display;
+use std::marker::PhantomData;
+use std::sync::Arc;
+
+use serde::Serialize;
+
+pub use crate::skill::{
+    Annotations, Argument, Arguments, AttributeContext, AttributeEntry, AttributeFault,
+    AttributeValue, BlockEntry, BoxFuture, Cache, Call, Evaluation, Expose, Fault, Instance, Level,
+    Make, Origin, ParamEntry, Place, ReadEntry, Resources, SkillEntry, SkillType, ToolContext,
+    ToolEntry, ToolOutput, ToolResult,
+};
+use crate::skill::{Code, schema_of, write_json};
+
+/// The instance of `T` behind a handler. The registry pairs handlers with instances by type, so it is one.
+pub fn instance<T: Send + Sync + 'static>(instance: &Instance) -> Arc<T> {
+    Arc::clone(instance)
+        .downcast()
+        .unwrap_or_else(|_| unreachable!("handlers are joined to instances by type id"))
+}
+
+/// As [`instance`], borrowed.
+pub fn instance_ref<T: Send + Sync + 'static>(instance: &Instance) -> &T {
+    instance
+        .downcast_ref()
+        .unwrap_or_else(|| unreachable!("handlers are joined to instances by type id"))
+}
+
+/// The schema of a parameter's type.
+pub fn argument_schema<T: Argument>() -> serde_json::Value {
+    schema_of::<T>()
+}
+
+/// Splits what a method returned into a value and an error: by type, so that aliases of `Result` work.
+#[derive(Debug)]
+pub struct Returned<T>(pub T);
+
+impl<T, E> Returned<Result<T, E>> {
+    /// The value of a tool.
+    pub fn tool_value(self) -> Result<T, Fault>
+    where
+        E: Display,
+    {
+        self.0
+            .map_err(|err| Fault::new(Code::ToolError, err.to_string()))
+    }
+
+    /// The value of an attribute.
+    pub fn attribute_value(self) -> Result<T, AttributeFault>
+    where
+        E: Display,
+    {
+        self.0.map_err(|err| AttributeFault(err.to_string()))
+    }
+}
+
+/// What [`Returned`] does for a type that is not a `Result`.
+pub trait ReturnedPlain {
+    /// The type itself.
+    type Value;
+
+    /// The value of a tool.
+    fn tool_value(self) -> Result<Self::Value, Fault>;
+
+    /// The value of an attribute.
+    fn attribute_value(self) -> Result<Self::Value, AttributeFault>;
+}
+
+impl<T> ReturnedPlain for Returned<T> {
+    type Value = T;
+
+    fn tool_value(self) -> Result<T, Fault> {
+        Ok(self.0)
+    }
+
+    fn attribute_value(self) -> Result<T, AttributeFault> {
+        Ok(self.0)
+    }
+}
+
+/// Turns a tool's value into its output.
+#[derive(Debug)]
+pub struct Output<T>(pub T);
+
+impl Output<ToolOutput> {
+    /// The output itself.
+    pub fn tool_result(self) -> ToolResult {
+        Ok(self.0)
+    }
+}
+
+/// A type that a tool may return.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the result of a skill tool",
+    note = "derive `serde::Serialize` for it, or return a text, `()`, `ToolOutput`, or a `Result` of one of these"
+)]
+pub trait ToolValue: Serialize {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize + ?Sized> ToolValue for T {}
+
+/// What [`Output`] does for a type that is not a `ToolOutput`.
+pub trait OutputPlain {
+    /// The type itself.
+    type Value;
+
+    /// The value as text or JSON.
+    fn tool_result(self) -> ToolResult
+    where
+        Self::Value: ToolValue;
+}
+
+impl<T> OutputPlain for Output<T> {
+    type Value = T;
+
+    fn tool_result(self) -> ToolResult
+    where
+        T: ToolValue,
+    {
+        ToolOutput::json(&self.0)
+    }
+}
+
+/// Writes an attribute's value.
+pub fn write_attribute<T: AttributeValue + ?Sized>(
+    value: &T,
+    out: &mut Vec<u8>,
+) -> Result<(), AttributeFault> {
+    write_json(value, out)
+}
+
+/// The schema of an attribute's value, that of the `Ok` type for a `Result`: `TypeOf::<T>::new().schema()`.
+#[derive(Debug)]
+pub struct TypeOf<T: ?Sized>(PhantomData<T>);
+
+impl<T: ?Sized> TypeOf<T> {
+    /// Stands for the type.
+    #[must_use]
+    #[expect(clippy::new_without_default, reason = "only macro-made code uses it")]
+    pub const fn new() -> Self {
+        Self(PhantomData)
+    }
+}
+
+impl<T, E> TypeOf<Result<T, E>> {
+    /// The schema of the `Ok` type.
+    #[must_use]
+    pub fn schema(&self) -> serde_json::Value
+    where
+        T: AttributeValue,
+    {
+        schema_of::<T>()
+    }
+}
+
+/// What [`TypeOf`] does for a type that is not a `Result`.
+pub trait TypeOfPlain {
+    /// The type itself.
+    type Value: ?Sized;
+
+    /// The schema of the type.
+    fn schema(&self) -> serde_json::Value
+    where
+        Self::Value: AttributeValue;
+}
+
+impl<T: ?Sized> TypeOfPlain for TypeOf<T> {
+    type Value = T;
+
+    fn schema(&self) -> serde_json::Value
+    where
+        T: AttributeValue,
+    {
+        schema_of::<T>()
+    }
+}
+
+/// Whether a type is an `Option`, by type and not by name: `OptionProbe::<T>::IS_OPTION`.
+#[derive(Debug)]
+pub struct OptionProbe<T>(PhantomData<T>);
+
+impl<T> OptionProbe<Option<T>> {
+    /// It is.
+    pub const IS_OPTION: bool = true;
+}
+
+/// What [`OptionProbe`] says of any other type.
+pub trait NotOption {
+    /// It is not.
+    const IS_OPTION: bool = false;
+}
+
+impl<T> NotOption for OptionProbe<T> {}
+
+/// A type that the engine can make by itself.
+#[diagnostic::on_unimplemented(
+    message = "the engine cannot make a `{Self}`",
+    label = "this skill has no `Default`",
+    note = "derive or implement `Default`, or write `#[skill(factory = path)]` with a `fn(&Resources) -> Result<Self, E>`, \
+            or `#[skill(manual)]` and pass it with `Engine::builder().skill(value)`"
+)]
+pub trait MadeByDefault: Sized {
+    /// Makes one.
+    fn make() -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: Default> MadeByDefault for T {
+    fn make() -> Self {
+        T::default()
+    }
+}
+
+/// The factory of a skill that is made by `Default`.
+pub fn make_default<T: MadeByDefault + Send + Sync + 'static>(
+    _resources: &Resources,
+) -> Result<Instance, String> {
+    Ok(Arc::new(T::make()))
+}
+
+/// Runs the factory an author named.
+pub fn make_with<T, E>(
+    resources: &Resources,
+    factory: impl FnOnce(&Resources) -> Result<T, E>,
+) -> Result<Instance, String>
+where
+    T: Send + Sync + 'static,
+    E: Display,
+{
+    match factory(resources) {
+        Ok(value) => Ok(Arc::new(value)),
+        Err(err) => Err(err.to_string()),
+    }
+}

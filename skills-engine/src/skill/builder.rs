@@ -1,0 +1,180 @@
+use std::borrow::Cow;
+
+use super::{
+    Attribute, Code, Fault, Level, Origin, Skill, SkillDefinition, Tool, check_skill_id, words_of,
+};
+
+/// Makes a skill without a Rust type.
+///
+/// # Examples
+///
+/// ```
+/// use skills_engine::skill::{Level, SkillBuilder, Tool, ToolContext};
+///
+/// let clock = SkillBuilder::new("clock")
+///     .description("Tells the time.")
+///     .tool(Tool::new("now", "The time of day.", |_: serde_json::Value, _cx: ToolContext| async { "noon" }))
+///     .build()?;
+/// # Ok::<(), skills_engine::skill::Fault>(())
+/// ```
+#[derive(Clone, Debug)]
+#[must_use]
+pub struct SkillBuilder {
+    definition: SkillDefinition,
+    attributes: Vec<Attribute>,
+    tools: Vec<Tool>,
+    instructions: Option<String>,
+}
+
+impl SkillBuilder {
+    /// Begins a skill; the name is the id in words until one is set.
+    pub fn new(id: impl Into<Cow<'static, str>>) -> Self {
+        let id = id.into();
+        let definition = SkillDefinition {
+            name: words_of(&id).into(),
+            id,
+            description: Cow::Borrowed(""),
+            version: Cow::Borrowed("0.0.0"),
+            tags: Vec::new(),
+            base_level: Level::Metadata,
+            origin: Origin::default(),
+        };
+        Self {
+            definition,
+            attributes: Vec::new(),
+            tools: Vec::new(),
+            instructions: None,
+        }
+    }
+
+    /// Sets the name for people.
+    pub fn name(mut self, name: impl Into<Cow<'static, str>>) -> Self {
+        self.definition.name = name.into();
+        self
+    }
+
+    /// Sets what the skill is for.
+    pub fn description(mut self, description: impl Into<Cow<'static, str>>) -> Self {
+        self.definition.description = description.into();
+        self
+    }
+
+    /// Sets the version.
+    pub fn version(mut self, version: impl Into<Cow<'static, str>>) -> Self {
+        self.definition.version = version.into();
+        self
+    }
+
+    /// Adds a label.
+    pub fn tag(mut self, tag: impl Into<Cow<'static, str>>) -> Self {
+        self.definition.tags.push(tag.into());
+        self
+    }
+
+    /// Sets the level every session starts at.
+    pub fn base_level(mut self, level: Level) -> Self {
+        self.definition.base_level = level;
+        self
+    }
+
+    /// Sets the text shown from CONTEXT on.
+    pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
+        self.instructions = Some(instructions.into());
+        self
+    }
+
+    /// Adds an attribute.
+    pub fn attribute(mut self, attribute: Attribute) -> Self {
+        self.attributes.push(attribute);
+        self
+    }
+
+    /// Adds a tool.
+    pub fn tool(mut self, tool: Tool) -> Self {
+        self.tools.push(tool);
+        self
+    }
+
+    /// Checks the whole and makes the skill.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_arguments` for an illegal id or name, and for a name used twice.
+    pub fn build(self) -> Result<BuiltSkill, Fault> {
+        let Self {
+            definition,
+            attributes,
+            tools,
+            instructions,
+        } = self;
+        check_skill_id(&definition.id)?;
+        for attribute in &attributes {
+            attribute.check()?;
+        }
+        for tool in &tools {
+            tool.check()?;
+        }
+        check_unique(
+            &definition.id,
+            "attribute",
+            attributes
+                .iter()
+                .map(|attribute| &*attribute.definition.name),
+        )?;
+        check_unique(
+            &definition.id,
+            "tool",
+            tools.iter().map(|tool| &*tool.definition.name),
+        )?;
+        Ok(BuiltSkill {
+            definition,
+            attributes,
+            tools,
+            instructions,
+        })
+    }
+}
+
+fn check_unique<'a>(
+    skill: &str,
+    noun: &str,
+    names: impl Iterator<Item = &'a str>,
+) -> Result<(), Fault> {
+    let mut seen = std::collections::HashSet::new();
+    for name in names {
+        if !seen.insert(name) {
+            return Err(Fault::new(
+                Code::InvalidArguments,
+                format!("skill `{skill}` has two {noun}s named `{name}`; rename one"),
+            ));
+        }
+    }
+    Ok(())
+}
+
+/// A skill made by [`SkillBuilder`].
+#[derive(Clone, Debug)]
+pub struct BuiltSkill {
+    definition: SkillDefinition,
+    attributes: Vec<Attribute>,
+    tools: Vec<Tool>,
+    instructions: Option<String>,
+}
+
+impl Skill for BuiltSkill {
+    fn definition(&self) -> &SkillDefinition {
+        &self.definition
+    }
+
+    fn attributes(&self) -> &[Attribute] {
+        &self.attributes
+    }
+
+    fn tools(&self) -> &[Tool] {
+        &self.tools
+    }
+
+    fn instructions(&self) -> Option<&str> {
+        self.instructions.as_deref()
+    }
+}

@@ -1,0 +1,317 @@
+use std::any::{Any, TypeId};
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+
+use serde_json::Value;
+use tokio::sync::Notify;
+
+use super::visibility::no_visibility;
+use super::{Actor, Principal, SessionId, TurnId, TurnRequest, Visibility};
+
+/// Values of the host by type, as a session carries them to its tools.
+#[derive(Default)]
+pub struct HostValues {
+    // Most sessions carry none, and must then cost no map.
+    values: OnceLock<Box<RwLock<ValueMap>>>,
+}
+
+type ValueMap = HashMap<TypeId, Arc<dyn Any + Send + Sync>>;
+
+impl HostValues {
+    /// Puts a value, replacing an earlier one of its type.
+    pub fn put<T: Send + Sync + 'static>(&self, value: T) {
+        let map = self.values.get_or_init(Box::default);
+        map.write()
+            .unwrap_or_else(PoisonError::into_inner)
+            .insert(TypeId::of::<T>(), Arc::new(value));
+    }
+
+    /// The value of a type, if one was put.
+    #[must_use]
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        let map = self
+            .values
+            .get()?
+            .read()
+            .unwrap_or_else(PoisonError::into_inner);
+        map.get(&TypeId::of::<T>()).cloned()?.downcast().ok()
+    }
+}
+
+impl fmt::Debug for HostValues {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("HostValues")
+    }
+}
+
+/// What lasts as long as a session and is handed to its tools.
+#[derive(Debug)]
+pub struct SessionScope {
+    pub(crate) id: SessionId,
+    pub(crate) principal: Principal,
+    pub(crate) values: HostValues,
+}
+
+impl SessionScope {
+    pub(crate) fn new(id: SessionId, principal: Principal) -> Self {
+        Self {
+            id,
+            principal,
+            values: HostValues::default(),
+        }
+    }
+}
+
+/// Tells a tool that nobody waits for it any more.
+#[derive(Clone, Default)]
+pub struct Cancellation {
+    state: Arc<CancellationState>,
+}
+
+#[derive(Default)]
+struct CancellationState {
+    cancelled: AtomicBool,
+    notify: Notify,
+}
+
+impl Cancellation {
+    /// Cancels, for all clones.
+    pub fn cancel(&self) {
+        self.state.cancelled.store(true, Ordering::Release);
+        self.state.notify.notify_waiters();
+    }
+
+    /// Whether it was cancelled.
+    #[must_use]
+    pub fn is_cancelled(&self) -> bool {
+        self.state.cancelled.load(Ordering::Acquire)
+    }
+
+    /// Completes once it is cancelled.
+    pub async fn cancelled(&self) {
+        loop {
+            let notified = self.state.notify.notified();
+            if self.is_cancelled() {
+                return;
+            }
+            notified.await;
+        }
+    }
+}
+
+impl fmt::Debug for Cancellation {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Cancellation")
+            .field("cancelled", &self.is_cancelled())
+            .finish()
+    }
+}
+
+/// How far a call has come.
+#[derive(Clone, Debug, PartialEq)]
+#[non_exhaustive]
+pub struct Progress {
+    /// The call it belongs to.
+    pub call_id: Arc<str>,
+    /// How much is done, in the tool's own unit.
+    pub done: f64,
+    /// How much there is to do, when known.
+    pub total: Option<f64>,
+    /// What is being done.
+    pub message: Option<String>,
+}
+
+/// What lasts as long as a turn and is handed to its tools and attributes.
+pub struct TurnScope {
+    pub(crate) session: Arc<SessionScope>,
+    pub(crate) id: TurnId,
+    pub(crate) request: TurnRequest,
+    pub(crate) cancellation: Cancellation,
+    pub(crate) visibility: OnceLock<Arc<dyn Visibility>>,
+}
+
+impl TurnScope {
+    pub(crate) fn new(session: Arc<SessionScope>, id: TurnId, request: TurnRequest) -> Self {
+        Self {
+            session,
+            id,
+            request,
+            cancellation: Cancellation::default(),
+            visibility: OnceLock::new(),
+        }
+    }
+
+    fn detached() -> Arc<Self> {
+        let id = SessionId::new("detached").expect("the id is a legal one");
+        let session = Arc::new(SessionScope::new(id, Principal::local()));
+        Arc::new(Self::new(session, TurnId(0), TurnRequest::empty()))
+    }
+}
+
+impl fmt::Debug for TurnScope {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("TurnScope")
+            .field("session", &self.session.id)
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// What a tool may know of its caller. Owned and cheap to clone.
+#[derive(Clone, Debug)]
+pub struct ToolContext {
+    turn: Arc<TurnScope>,
+    call_id: Arc<str>,
+    actor: Actor,
+}
+
+impl ToolContext {
+    pub(crate) fn new(turn: Arc<TurnScope>, call_id: Arc<str>, actor: Actor) -> Self {
+        Self {
+            turn,
+            call_id,
+            actor,
+        }
+    }
+
+    /// A context of no session, for calling a tool's method in a test or from plain code.
+    #[must_use]
+    pub fn detached() -> Self {
+        Self::new(TurnScope::detached(), "detached".into(), Actor::Host)
+    }
+
+    /// The session the call belongs to.
+    #[must_use]
+    pub fn session_id(&self) -> &SessionId {
+        &self.turn.session.id
+    }
+
+    /// The turn the call belongs to.
+    #[must_use]
+    pub fn turn_id(&self) -> TurnId {
+        self.turn.id
+    }
+
+    /// The call's own id.
+    #[must_use]
+    pub fn call_id(&self) -> &str {
+        &self.call_id
+    }
+
+    /// The session's owner.
+    #[must_use]
+    pub fn principal(&self) -> &Principal {
+        &self.turn.session.principal
+    }
+
+    /// Who makes the call.
+    #[must_use]
+    pub fn actor(&self) -> Actor {
+        self.actor
+    }
+
+    /// A value the host attached to the request.
+    #[must_use]
+    pub fn attribute(&self, name: &str) -> Option<&Value> {
+        self.turn.request.attributes.get(name)
+    }
+
+    /// A value the host put into the session.
+    #[must_use]
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.turn.session.values.get()
+    }
+
+    /// Tells when nobody waits for the result any more.
+    #[must_use]
+    pub fn cancellation(&self) -> &Cancellation {
+        &self.turn.cancellation
+    }
+
+    /// Reports how far the call has come; dropped when nobody listens.
+    pub fn progress(&self, done: f64, total: Option<f64>, message: Option<String>) {
+        if let Some(receive) = &self.turn.request.progress {
+            receive(Progress {
+                call_id: Arc::clone(&self.call_id),
+                done,
+                total,
+                message,
+            });
+        }
+    }
+
+    /// What the call may see and change of its own session.
+    #[must_use]
+    pub fn visibility(&self) -> &dyn Visibility {
+        &**self.turn.visibility.get_or_init(no_visibility)
+    }
+}
+
+/// What an attribute may know of who looks at it. Owned and cheap to clone.
+#[derive(Clone, Debug)]
+pub struct AttributeContext {
+    turn: Arc<TurnScope>,
+}
+
+impl AttributeContext {
+    pub(crate) fn new(turn: Arc<TurnScope>) -> Self {
+        Self { turn }
+    }
+
+    /// A context of no session, for calling an attribute's method in a test or from plain code.
+    #[must_use]
+    pub fn detached() -> Self {
+        Self::new(TurnScope::detached())
+    }
+
+    /// The session that looks.
+    #[must_use]
+    pub fn session_id(&self) -> &SessionId {
+        &self.turn.session.id
+    }
+
+    /// The turn that looks.
+    #[must_use]
+    pub fn turn_id(&self) -> TurnId {
+        self.turn.id
+    }
+
+    /// The session's owner.
+    #[must_use]
+    pub fn principal(&self) -> &Principal {
+        &self.turn.session.principal
+    }
+
+    /// A value the host attached to the request.
+    #[must_use]
+    pub fn attribute(&self, name: &str) -> Option<&Value> {
+        self.turn.request.attributes.get(name)
+    }
+
+    /// A value the host put into the session.
+    #[must_use]
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.turn.session.values.get()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn host_values_are_found_by_type() {
+        let values = HostValues::default();
+        assert_eq!(values.get::<u32>(), None);
+        values.put(7_u32);
+        values.put("tenant");
+        assert_eq!(values.get::<u32>().as_deref(), Some(&7));
+        assert_eq!(values.get::<&str>().as_deref(), Some(&"tenant"));
+        values.put(8_u32);
+        assert_eq!(values.get::<u32>().as_deref(), Some(&8));
+    }
+}

@@ -1,0 +1,77 @@
+use std::time::Duration;
+
+/// Bounds on everything that input can drive. Sizes are bytes unless a name says otherwise.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct Limits {
+    /// Arguments of one call, as JSON text.
+    pub arguments: usize,
+    /// One result to the model; longer ones are cut and marked.
+    pub result: usize,
+    /// One attribute's value, as JSON text.
+    pub attribute: usize,
+    /// The values of all attributes of one view.
+    pub view_attributes: usize,
+    /// Characters of a string inside an attribute's value; longer ones are cut and marked.
+    pub max_string_length: usize,
+    /// Characters of a reason.
+    pub reason: usize,
+    /// Characters of a search query.
+    pub query: usize,
+    /// The shortest time to live of a grant.
+    pub min_ttl: Duration,
+    /// The longest time to live of a grant.
+    pub max_ttl: Duration,
+    /// Grants that one session may hold.
+    pub grants: usize,
+    /// Sessions of one principal.
+    pub sessions_per_principal: usize,
+    /// Calls of one session in flight.
+    pub calls_in_flight: usize,
+    /// Calls in one reply of a model.
+    pub calls_per_reply: usize,
+    /// How long a tool may take unless it says otherwise.
+    pub tool_timeout: Duration,
+    /// How long a lazy attribute may take unless it says otherwise.
+    pub lazy_timeout: Duration,
+    /// How long all lazy attributes of one view may take together.
+    pub view_deadline: Duration,
+    /// How long a store may take.
+    pub store_timeout: Duration,
+    /// After how much idle time a session is ended.
+    pub session_idle: Duration,
+    /// Threads that run blocking tools and blocking attributes.
+    pub blocking_threads: usize,
+    /// Bytes of rendered views kept for reuse between sessions.
+    pub view_cache: usize,
+    /// Audit records that wait for a sink; more are counted and dropped.
+    pub audit_queue: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            arguments: 1 << 20,
+            result: 256 << 10,
+            attribute: 16 << 10,
+            view_attributes: 256 << 10,
+            max_string_length: 2_048,
+            reason: 500,
+            query: 256,
+            min_ttl: Duration::from_secs(1),
+            max_ttl: Duration::from_secs(30 * 24 * 3_600),
+            grants: 256,
+            sessions_per_principal: 1_000,
+            calls_in_flight: 64,
+            calls_per_reply: 32,
+            tool_timeout: Duration::from_secs(30),
+            lazy_timeout: Duration::from_millis(500),
+            view_deadline: Duration::from_secs(2),
+            store_timeout: Duration::from_secs(2),
+            session_idle: Duration::from_secs(24 * 3_600),
+            blocking_threads: 64,
+            view_cache: 64 << 20,
+            audit_queue: 65_536,
+        }
+    }
+}

@@ -1,0 +1,116 @@
+//! What a skill is: the [`Skill`] trait, its definitions, and what its members are given.
+
+mod arguments;
+mod attribute;
+mod builder;
+mod clock;
+mod context;
+mod fault;
+mod identity;
+mod level;
+mod limits;
+mod linked;
+mod name;
+mod output;
+mod request;
+mod schema;
+mod tool;
+mod visibility;
+
+use std::any::Any;
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+pub(crate) use self::arguments::cut_serde_position;
+pub use self::arguments::{Argument, Arguments};
+pub(crate) use self::attribute::write_json;
+pub use self::attribute::{
+    Attribute, AttributeDefinition, AttributeFault, AttributeReader, AttributeValue, Cache,
+    Evaluation,
+};
+pub use self::builder::{BuiltSkill, SkillBuilder};
+pub use self::clock::{Clock, SystemClock, Timestamp};
+pub use self::context::{
+    AttributeContext, Cancellation, HostValues, Progress, SessionScope, ToolContext, TurnScope,
+};
+pub use self::fault::{Code, Fault};
+pub use self::identity::{Actor, Principal, SessionId, TurnId};
+pub use self::level::{Expose, Level, UnknownLevel};
+pub use self::limits::Limits;
+pub use self::linked::{
+    AttributeEntry, BlockEntry, Make, MissingResource, Origin, ParamEntry, Place, ReadEntry,
+    Resources, SkillEntry, SkillType, ToolEntry,
+};
+pub use self::name::{check_skill_id, check_tool_name, words_of};
+pub use self::output::{Content, IntoToolResult, ToolOutput};
+pub use self::request::{Message, TurnRequest};
+pub use self::schema::{SchemaFunction, normalize_schema, schema_of};
+pub(crate) use self::schema::{SchemaSource, parameters_schema};
+pub use self::tool::{
+    Annotations, Call, InputSchema, Tool, ToolDefinition, ToolHandler, ToolResult,
+};
+pub use self::visibility::{
+    Cleared, SetVisibility, SkillMatch, SkillVisibility, Span, StandingGrant, Visibility,
+    VisibilityChange,
+};
+
+/// An instance of a skill type, as the engine holds it.
+pub type Instance = Arc<dyn Any + Send + Sync>;
+
+/// A boxed, `Send` future; every asynchronous trait method here returns one.
+pub type BoxFuture<'a, T> = futures_util::future::BoxFuture<'a, T>;
+
+/// One skill, wherever it comes from: an annotated Rust type, a [`SkillBuilder`], a folder.
+///
+/// The engine reads definitions once, when it builds its registry; what a skill returns must therefore not
+/// change during its life. What changes from request to request belongs into attributes.
+pub trait Skill: Send + Sync + 'static {
+    /// Identity and texts of the skill.
+    fn definition(&self) -> &SkillDefinition;
+
+    /// The observations the skill offers.
+    fn attributes(&self) -> &[Attribute];
+
+    /// The actions the skill offers.
+    fn tools(&self) -> &[Tool];
+
+    /// Text shown to the model from CONTEXT on, if the skill has any.
+    fn instructions(&self) -> Option<&str> {
+        None
+    }
+
+    /// The Rust value behind the skill, for `engine.skill::<T>()`; `None` when there is none.
+    fn instance(&self) -> Option<Instance> {
+        None
+    }
+}
+
+impl fmt::Debug for dyn Skill {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Skill")
+            .field("id", &self.definition().id)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Identity and texts of a skill.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SkillDefinition {
+    /// Identifier, unique in a registry. For Rust skills `[a-z][a-z0-9-]{0,63}`.
+    pub id: Cow<'static, str>,
+    /// Name for people.
+    pub name: Cow<'static, str>,
+    /// What the skill is for: what a model decides by.
+    pub description: Cow<'static, str>,
+    /// Version of the skill, by default that of the crate that defines it.
+    pub version: Cow<'static, str>,
+    /// Free labels, found by search.
+    pub tags: Vec<Cow<'static, str>>,
+    /// The level every session starts at.
+    pub base_level: Level,
+    /// The crate the skill was defined in.
+    pub origin: Origin,
+}

@@ -1,0 +1,207 @@
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::Serialize;
+
+use super::{Actor, BoxFuture, Fault, Level, Timestamp};
+
+/// How long a grant lasts.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum Span {
+    /// Until it is cleared, replaced, or the session ends.
+    #[default]
+    UntilCleared,
+    /// For a time, in whole milliseconds.
+    Ttl(Duration),
+    /// Until the turn that made it ends.
+    Turn,
+}
+
+/// A wish to set the level of a skill.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct SetVisibility {
+    /// The skill's id.
+    pub skill: String,
+    /// The level wanted.
+    pub level: Level,
+    /// For how long.
+    pub span: Span,
+    /// Why; goes to the audit trail.
+    pub reason: String,
+}
+
+impl SetVisibility {
+    /// A wish for a level until it is cleared, without a reason.
+    pub fn new(skill: impl Into<String>, level: Level) -> Self {
+        Self {
+            skill: skill.into(),
+            level,
+            span: Span::UntilCleared,
+            reason: String::new(),
+        }
+    }
+
+    /// Sets for how long.
+    #[must_use]
+    pub fn span(mut self, span: Span) -> Self {
+        self.span = span;
+        self
+    }
+
+    /// Sets why.
+    #[must_use]
+    pub fn reason(mut self, reason: impl Into<String>) -> Self {
+        self.reason = reason.into();
+        self
+    }
+}
+
+/// What setting a level did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct VisibilityChange {
+    /// The skill's id.
+    pub skill: String,
+    /// The effective level before.
+    pub old_level: Level,
+    /// The effective level now.
+    pub new_level: Level,
+    /// `until_cleared`, `ttl` or `turn`.
+    pub span: &'static str,
+    /// When it ends by itself.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "optional_time"
+    )]
+    pub expires_at: Option<Timestamp>,
+    /// True when the request would have changed nothing, and nothing was changed.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub already_open: bool,
+    /// Wire names of the tools that became visible.
+    pub new_tools: Vec<String>,
+    /// Names of the attributes that became visible.
+    pub new_attributes: Vec<String>,
+}
+
+/// A grant or floor as it is shown to whoever asks.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct StandingGrant {
+    /// The skill's id.
+    pub skill: String,
+    /// Its level.
+    pub level: Level,
+    /// Who granted it.
+    pub actor: Actor,
+    /// `until_cleared`, `ttl` or `turn`.
+    pub span: &'static str,
+    /// When it ends by itself.
+    #[serde(
+        skip_serializing_if = "Option::is_none",
+        serialize_with = "optional_time"
+    )]
+    pub expires_at: Option<Timestamp>,
+}
+
+/// What clearing did.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct Cleared {
+    /// What went.
+    pub cleared: Vec<StandingGrant>,
+    /// What remains, because it belongs to a higher actor.
+    pub remaining: Vec<StandingGrant>,
+}
+
+/// The standing of one skill in a session.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct SkillVisibility {
+    /// The skill's id.
+    pub skill: String,
+    /// The effective level.
+    pub level: Level,
+    /// The level the session started at.
+    pub base: Level,
+    /// What caps it, if anything does.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub ceiling: Option<Level>,
+    /// The grants that stand.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub grants: Vec<StandingGrant>,
+}
+
+/// A skill found by search.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+#[non_exhaustive]
+pub struct SkillMatch {
+    /// The skill's id.
+    pub skill: String,
+    /// Its name.
+    pub name: String,
+    /// Its description.
+    pub description: String,
+    /// Its level in this session.
+    pub level: Level,
+}
+
+/// What a tool can see and change of its own session; implemented by the engine.
+pub trait Visibility: Send + Sync {
+    /// Sets the level of a skill, as the actor of the call.
+    fn set(&self, request: SetVisibility) -> BoxFuture<'_, Result<VisibilityChange, Fault>>;
+
+    /// The standing of every skill this session can know of, by id.
+    fn get(&self) -> BoxFuture<'_, Result<Vec<SkillVisibility>, Fault>>;
+
+    /// Clears what the actor of the call, and lower ones, granted: of one skill, or of all.
+    fn clear<'a>(&'a self, skill: Option<&'a str>) -> BoxFuture<'a, Result<Cleared, Fault>>;
+
+    /// Finds skills for a query, best first.
+    fn search<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Vec<SkillMatch>, Fault>>;
+}
+
+fn optional_time<S: serde::Serializer>(
+    time: &Option<Timestamp>,
+    serializer: S,
+) -> Result<S::Ok, S::Error> {
+    match time {
+        Some(time) => serializer.collect_str(time),
+        None => serializer.serialize_none(),
+    }
+}
+
+/// Stands in where there is no engine: every request is refused.
+pub(crate) fn no_visibility() -> Arc<dyn Visibility> {
+    Arc::new(NoVisibility)
+}
+
+struct NoVisibility;
+
+impl NoVisibility {
+    fn refuse<T: Send + 'static>() -> BoxFuture<'static, Result<T, Fault>> {
+        Box::pin(std::future::ready(Err(Fault::new(
+            super::Code::NotPermitted,
+            "this call belongs to no session; make it through a turn",
+        ))))
+    }
+}
+
+impl Visibility for NoVisibility {
+    fn set(&self, _request: SetVisibility) -> BoxFuture<'_, Result<VisibilityChange, Fault>> {
+        Self::refuse()
+    }
+
+    fn get(&self) -> BoxFuture<'_, Result<Vec<SkillVisibility>, Fault>> {
+        Self::refuse()
+    }
+
+    fn clear<'a>(&'a self, _skill: Option<&'a str>) -> BoxFuture<'a, Result<Cleared, Fault>> {
+        Self::refuse()
+    }
+
+    fn search<'a>(&'a self, _query: &'a str) -> BoxFuture<'a, Result<Vec<SkillMatch>, Fault>> {
+        Self::refuse()
+    }
+}
