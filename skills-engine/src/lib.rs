@@ -3,6 +3,12 @@
 
 pub mod skill;
 
+pub mod source;
+
+pub mod registry;
+
+pub mod snapshot;
+
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;

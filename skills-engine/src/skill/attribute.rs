@@ -120,6 +120,14 @@ impl AttributeReader {
         }
     }
 
+    /// The value of a constant.
+    pub(crate) fn constant(&self) -> Option<&str> {
+        match self {
+            Self::Constant(json) => Some(json),
+            Self::Sync(_) | Self::Method(..) | Self::Async(_) | Self::AsyncMethod(..) => None,
+        }
+    }
+
     /// The future of an async reader; `None` when the reader is sync.
     pub(crate) fn future(
         &self,

@@ -38,6 +38,7 @@ impl SkillBuilder {
             tags: Vec::new(),
             base_level: Level::Metadata,
             origin: Origin::default(),
+            is_alias: false,
         };
         Self {
             definition,

@@ -1,6 +1,7 @@
 use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
+use std::pin::pin;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, OnceLock, PoisonError, RwLock};
 
@@ -64,52 +65,6 @@ impl SessionScope {
     }
 }
 
-/// Tells a tool that nobody waits for it any more.
-#[derive(Clone, Default)]
-pub struct Cancellation {
-    state: Arc<CancellationState>,
-}
-
-#[derive(Default)]
-struct CancellationState {
-    cancelled: AtomicBool,
-    notify: Notify,
-}
-
-impl Cancellation {
-    /// Cancels, for all clones.
-    pub fn cancel(&self) {
-        self.state.cancelled.store(true, Ordering::Release);
-        self.state.notify.notify_waiters();
-    }
-
-    /// Whether it was cancelled.
-    #[must_use]
-    pub fn is_cancelled(&self) -> bool {
-        self.state.cancelled.load(Ordering::Acquire)
-    }
-
-    /// Completes once it is cancelled.
-    pub async fn cancelled(&self) {
-        loop {
-            let notified = self.state.notify.notified();
-            if self.is_cancelled() {
-                return;
-            }
-            notified.await;
-        }
-    }
-}
-
-impl fmt::Debug for Cancellation {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("Cancellation")
-            .field("cancelled", &self.is_cancelled())
-            .finish()
-    }
-}
-
 /// How far a call has come.
 #[derive(Clone, Debug, PartialEq)]
 #[non_exhaustive]
@@ -129,7 +84,6 @@ pub struct TurnScope {
     pub(crate) session: Arc<SessionScope>,
     pub(crate) id: TurnId,
     pub(crate) request: TurnRequest,
-    pub(crate) cancellation: Cancellation,
     pub(crate) visibility: OnceLock<Arc<dyn Visibility>>,
 }
 
@@ -164,17 +118,30 @@ impl fmt::Debug for TurnScope {
 /// What a tool may know of its caller. Owned and cheap to clone.
 #[derive(Clone, Debug)]
 pub struct ToolContext {
+    call: Arc<CallScope>,
+}
+
+/// What lasts as long as a call.
+#[derive(Debug)]
+struct CallScope {
     turn: Arc<TurnScope>,
-    call_id: Arc<str>,
+    id: Arc<str>,
     actor: Actor,
+    is_cancelled: AtomicBool,
+    cancelled: Notify,
 }
 
 impl ToolContext {
-    pub(crate) fn new(turn: Arc<TurnScope>, call_id: Arc<str>, actor: Actor) -> Self {
-        Self {
+    pub(crate) fn new(turn: Arc<TurnScope>, id: Arc<str>, actor: Actor) -> Self {
+        let call = CallScope {
             turn,
-            call_id,
+            id,
             actor,
+            is_cancelled: AtomicBool::new(false),
+            cancelled: Notify::new(),
+        };
+        Self {
+            call: Arc::new(call),
         }
     }
 
@@ -187,56 +154,73 @@ impl ToolContext {
     /// The session the call belongs to.
     #[must_use]
     pub fn session_id(&self) -> &SessionId {
-        &self.turn.session.id
+        &self.call.turn.session.id
     }
 
     /// The turn the call belongs to.
     #[must_use]
     pub fn turn_id(&self) -> TurnId {
-        self.turn.id
+        self.call.turn.id
     }
 
     /// The call's own id.
     #[must_use]
     pub fn call_id(&self) -> &str {
-        &self.call_id
+        &self.call.id
     }
 
     /// The session's owner.
     #[must_use]
     pub fn principal(&self) -> &Principal {
-        &self.turn.session.principal
+        &self.call.turn.session.principal
     }
 
     /// Who makes the call.
     #[must_use]
     pub fn actor(&self) -> Actor {
-        self.actor
+        self.call.actor
     }
 
     /// A value the host attached to the request.
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<&Value> {
-        self.turn.request.attributes.get(name)
+        self.call.turn.request.attributes.get(name)
     }
 
     /// A value the host put into the session.
     #[must_use]
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        self.turn.session.values.get()
+        self.call.turn.session.values.get()
     }
 
-    /// Tells when nobody waits for the result any more.
+    /// Whether nobody waits for the result any more: the call timed out, or its turn was dropped.
     #[must_use]
-    pub fn cancellation(&self) -> &Cancellation {
-        &self.turn.cancellation
+    pub fn is_cancelled(&self) -> bool {
+        self.call.is_cancelled.load(Ordering::Acquire)
+    }
+
+    /// Completes once nobody waits for the result any more.
+    pub async fn cancelled(&self) {
+        loop {
+            let mut notified = pin!(self.call.cancelled.notified());
+            notified.as_mut().enable();
+            if self.is_cancelled() {
+                return;
+            }
+            notified.await;
+        }
+    }
+
+    pub(crate) fn cancel(&self) {
+        self.call.is_cancelled.store(true, Ordering::Release);
+        self.call.cancelled.notify_waiters();
     }
 
     /// Reports how far the call has come; dropped when nobody listens.
     pub fn progress(&self, done: f64, total: Option<f64>, message: Option<String>) {
-        if let Some(receive) = &self.turn.request.progress {
+        if let Some(receive) = &self.call.turn.request.progress {
             receive(Progress {
-                call_id: Arc::clone(&self.call_id),
+                call_id: Arc::clone(&self.call.id),
                 done,
                 total,
                 message,
@@ -247,7 +231,7 @@ impl ToolContext {
     /// What the call may see and change of its own session.
     #[must_use]
     pub fn visibility(&self) -> &dyn Visibility {
-        &**self.turn.visibility.get_or_init(no_visibility)
+        &**self.call.turn.visibility.get_or_init(no_visibility)
     }
 }
 

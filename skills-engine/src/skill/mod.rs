@@ -10,6 +10,7 @@ mod identity;
 mod level;
 mod limits;
 mod linked;
+mod lock;
 mod name;
 mod output;
 mod request;
@@ -32,7 +33,7 @@ pub use self::attribute::{
 pub use self::builder::{BuiltSkill, SkillBuilder};
 pub use self::clock::{Clock, SystemClock, Timestamp};
 pub use self::context::{
-    AttributeContext, Cancellation, HostValues, Progress, SessionScope, ToolContext, TurnScope,
+    AttributeContext, HostValues, Progress, SessionScope, ToolContext, TurnScope,
 };
 pub use self::fault::{Code, Fault};
 pub use self::identity::{Actor, Principal, SessionId, TurnId};
@@ -42,11 +43,12 @@ pub use self::linked::{
     AttributeEntry, BlockEntry, Make, MissingResource, Origin, ParamEntry, Place, ReadEntry,
     Resources, SkillEntry, SkillType, ToolEntry,
 };
+pub(crate) use self::lock::lock;
 pub use self::name::{check_skill_id, check_tool_name, words_of};
 pub use self::output::{Content, IntoToolResult, ToolOutput};
 pub use self::request::{Message, TurnRequest};
+pub(crate) use self::schema::{SchemaCache, SchemaSource};
 pub use self::schema::{SchemaFunction, normalize_schema, schema_of};
-pub(crate) use self::schema::{SchemaSource, parameters_schema};
 pub use self::tool::{
     Annotations, Call, InputSchema, Tool, ToolDefinition, ToolHandler, ToolResult,
 };
@@ -113,4 +115,6 @@ pub struct SkillDefinition {
     pub base_level: Level,
     /// The crate the skill was defined in.
     pub origin: Origin,
+    /// Whether the skill stands under another id than its type was annotated with.
+    pub(crate) is_alias: bool,
 }

@@ -38,3 +38,14 @@ pub fn normalize_schema(schema: Value) -> Value {
 pub(crate) fn parameters_schema(parameters: &[ParamEntry]) -> Value {
     json!({ "type": "object", "properties": parameters.len(), "additionalProperties": false })
 }
+
+#[derive(Default)]
+pub(crate) struct SchemaCache;
+impl SchemaCache {
+    pub(crate) fn input_schema(&mut self, _s: &SchemaSource) -> Result<Arc<str>, super::Fault> {
+        Ok("{}".into())
+    }
+    pub(crate) fn value_schema(&mut self, _s: &SchemaSource) -> Arc<str> {
+        "{}".into()
+    }
+}

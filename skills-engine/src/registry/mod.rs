@@ -1,0 +1,134 @@
+//! The set of all skills: immutable, sorted by id, replaced whole.
+
+mod build;
+mod member;
+
+use std::any::TypeId;
+use std::collections::HashMap;
+use std::sync::Arc;
+
+pub use self::build::BuildError;
+pub(crate) use self::member::{MemberRange, RegisteredAttribute, RegisteredTool};
+use crate::skill::{Instance, Level, Skill, SkillDefinition, SkillType};
+
+/// The position of a skill in its registry.
+pub(crate) type SkillIndex = u32;
+/// The position of a tool among all tools of its registry.
+pub(crate) type ToolIndex = u32;
+/// The position of an attribute among all attributes of its registry.
+pub(crate) type AttributeIndex = u32;
+
+/// All skills of an engine at one moment.
+///
+/// Members are stored by skill and, within a skill, by the level they are visible from: what one step of opening
+/// adds is therefore one range.
+#[derive(Debug)]
+pub struct Registry {
+    pub(crate) generation: u64,
+    pub(crate) digest: [u8; 32],
+    pub(crate) skills: Vec<RegisteredSkill>,
+    pub(crate) tools: Vec<RegisteredTool>,
+    pub(crate) attributes: Vec<RegisteredAttribute>,
+    by_type: HashMap<TypeId, SkillIndex>,
+}
+
+/// A skill and where its members are.
+#[derive(Debug)]
+pub(crate) struct RegisteredSkill {
+    pub(crate) id: Arc<str>,
+    pub(crate) skill: Arc<dyn Skill>,
+    pub(crate) tools: MemberRange,
+    pub(crate) attributes: MemberRange,
+}
+
+impl RegisteredSkill {
+    pub(crate) fn definition(&self) -> &SkillDefinition {
+        self.skill.definition()
+    }
+
+    pub(crate) fn base(&self) -> Level {
+        self.skill.definition().base_level
+    }
+}
+
+impl Registry {
+    /// Counts the registries an engine has had, from 1.
+    #[must_use]
+    pub fn generation(&self) -> u64 {
+        self.generation
+    }
+
+    /// SHA-256 over everything a model could be shown of these skills.
+    #[must_use]
+    pub fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+
+    /// How many skills there are.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.skills.len()
+    }
+
+    /// Whether there is no skill at all.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.skills.is_empty()
+    }
+
+    /// All skills, by id.
+    pub fn list(&self) -> impl ExactSizeIterator<Item = &Arc<dyn Skill>> {
+        self.skills.iter().map(|registered| &registered.skill)
+    }
+
+    /// The skill with an id.
+    #[must_use]
+    pub fn get(&self, id: &str) -> Option<&Arc<dyn Skill>> {
+        self.find(id).map(|(_, registered)| &registered.skill)
+    }
+
+    /// The instance of an annotated type.
+    #[must_use]
+    pub fn instance<T: SkillType>(&self) -> Option<Arc<T>> {
+        let index = *self.by_type.get(&TypeId::of::<T>())?;
+        let instance: Instance = self.skills[index as usize].skill.instance()?;
+        instance.downcast().ok()
+    }
+
+    pub(crate) fn find(&self, id: &str) -> Option<(SkillIndex, &RegisteredSkill)> {
+        let index = self
+            .skills
+            .binary_search_by(|registered| (*registered.id).cmp(id))
+            .ok()?;
+        // Registries are refused beyond `u32::MAX` members.
+        Some((u32::try_from(index).ok()?, &self.skills[index]))
+    }
+
+    pub(crate) fn skill(&self, index: SkillIndex) -> &RegisteredSkill {
+        &self.skills[index as usize]
+    }
+
+    pub(crate) fn tool(&self, index: ToolIndex) -> &RegisteredTool {
+        &self.tools[index as usize]
+    }
+
+    pub(crate) fn attribute(&self, index: AttributeIndex) -> &RegisteredAttribute {
+        &self.attributes[index as usize]
+    }
+
+    pub(crate) fn tool_index(&self, skill: SkillIndex, name: &str) -> Option<ToolIndex> {
+        let range = self.skill(skill).tools.all();
+        range
+            .clone()
+            .zip(&self.tools[range.start as usize..range.end as usize])
+            .find_map(|(index, tool)| (*tool.name == *name).then_some(index))
+    }
+
+    pub(crate) fn attribute_index(&self, skill: SkillIndex, name: &str) -> Option<AttributeIndex> {
+        let range = self.skill(skill).attributes.all();
+        range
+            .clone()
+            .zip(&self.attributes[range.start as usize..range.end as usize])
+            .find_map(|(index, attribute)| (*attribute.name == *name).then_some(index))
+    }
+}

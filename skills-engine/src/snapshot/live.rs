@@ -1,0 +1,334 @@
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, Mutex, OnceLock};
+
+use futures_util::future::join_all;
+
+use super::cut::cut_strings;
+use super::pool::BlockingPool;
+use super::slot::{Asked, AttributeStatus, Shown, Slot, Surroundings};
+use crate::registry::{AttributeIndex, RegisteredAttribute, Registry};
+use crate::skill::{AttributeContext, Cache, Clock, Evaluation, Limits, Timestamp, lock};
+
+/// The values of the live attributes of one view, in view order.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct LiveValues {
+    bytes: Vec<u8>,
+    entries: Vec<LiveEntry>,
+}
+
+/// One live value.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LiveEntry {
+    pub(crate) attribute: AttributeIndex,
+    pub(crate) status: Option<AttributeStatus>,
+    pub(crate) as_of: Option<Timestamp>,
+    start: usize,
+    end: usize,
+}
+
+impl LiveValues {
+    pub(crate) fn is_empty(&self) -> bool {
+        self.entries.is_empty()
+    }
+
+    /// Each value with its JSON text.
+    pub(crate) fn iter(&self) -> impl Iterator<Item = (&LiveEntry, &str)> {
+        self.entries.iter().map(|entry| (entry, self.json(entry)))
+    }
+
+    pub(crate) fn get(&self, attribute: AttributeIndex) -> Option<(&LiveEntry, &str)> {
+        self.iter().find(|(entry, _)| entry.attribute == attribute)
+    }
+
+    /// Names of the attributes that took too long.
+    pub(crate) fn timed_out(&self) -> impl Iterator<Item = AttributeIndex> {
+        let is_late = |entry: &&LiveEntry| entry.status == Some(AttributeStatus::Timeout);
+        self.entries
+            .iter()
+            .filter(is_late)
+            .map(|entry| entry.attribute)
+    }
+
+    fn json(&self, entry: &LiveEntry) -> &str {
+        // Readers write through serde_json, or hand in what they say is JSON text; anything else shows as null.
+        std::str::from_utf8(&self.bytes[entry.start..entry.end]).unwrap_or("null")
+    }
+
+    fn clear(&mut self) {
+        self.bytes.clear();
+        self.entries.clear();
+    }
+}
+
+impl PartialEq for LiveValues {
+    /// Compares what a model would see, not where in the buffer it lies.
+    fn eq(&self, other: &Self) -> bool {
+        self.entries.len() == other.entries.len()
+            && self
+                .entries
+                .iter()
+                .zip(&other.entries)
+                .all(|(left, right)| {
+                    left.attribute == right.attribute
+                        && left.status == right.status
+                        && left.as_of == right.as_of
+                        && self.bytes[left.start..left.end] == other.bytes[right.start..right.end]
+                })
+    }
+}
+
+/// What all sessions share of the live attributes of a registry.
+#[derive(Default)]
+pub(crate) struct LiveTable {
+    attributes: Box<[OnceLock<SharedAttribute>]>,
+}
+
+#[derive(Default)]
+struct SharedAttribute {
+    slot: Arc<Slot>,
+    running: Arc<AtomicU32>,
+}
+
+impl LiveTable {
+    pub(crate) fn new(registry: &Registry) -> Self {
+        Self {
+            attributes: registry
+                .attributes
+                .iter()
+                .map(|_| OnceLock::new())
+                .collect(),
+        }
+    }
+}
+
+/// What one session keeps of the attributes whose values it may not share.
+#[derive(Default)]
+pub(crate) struct SessionSlots {
+    // Most sessions need none, and must then cost no map.
+    slots: Mutex<Option<Box<GenerationSlots>>>,
+}
+
+#[derive(Default)]
+struct GenerationSlots {
+    generation: u64,
+    slots: HashMap<AttributeIndex, Arc<Slot>>,
+}
+
+impl SessionSlots {
+    fn slot(&self, generation: u64, attribute: AttributeIndex) -> Arc<Slot> {
+        let mut guard = lock(&self.slots);
+        let slots = guard.get_or_insert_default();
+        if slots.generation != generation {
+            // Positions mean other attributes in another registry.
+            **slots = GenerationSlots {
+                generation,
+                slots: HashMap::new(),
+            };
+        }
+        Arc::clone(slots.slots.entry(attribute).or_default())
+    }
+}
+
+/// Who looks.
+pub(crate) struct Viewer<'a> {
+    pub(crate) cx: &'a AttributeContext,
+    pub(crate) slots: &'a SessionSlots,
+}
+
+/// Evaluates live attributes.
+pub(crate) struct Evaluator<'a> {
+    pub(crate) registry: &'a Registry,
+    pub(crate) table: &'a LiveTable,
+    pub(crate) pool: &'a BlockingPool,
+    pub(crate) clock: &'a Arc<dyn Clock>,
+    pub(crate) limits: &'a Limits,
+}
+
+struct Waiting {
+    entry: usize,
+    slot: Arc<Slot>,
+    flight: u64,
+    remaining: std::time::Duration,
+}
+
+impl Evaluator<'_> {
+    /// Fills `values` with those of `attributes`, in that order.
+    pub(crate) async fn evaluate(
+        &self,
+        attributes: impl Iterator<Item = AttributeIndex>,
+        viewer: &Viewer<'_>,
+        values: &mut LiveValues,
+    ) {
+        values.clear();
+        let mut waiting = Vec::new();
+        for index in attributes {
+            let attribute = self.registry.attribute(index);
+            let span = tracing::debug_span!(
+                "attribute",
+                skill = %self.registry.skill(attribute.skill).id,
+                attribute = %attribute.name,
+            );
+            let _entered = span.enter();
+            if attribute.definition.evaluation == Evaluation::Lazy
+                || attribute.definition.cache.is_some()
+            {
+                self.ask(index, attribute, viewer, values, &mut waiting);
+            } else {
+                self.read(index, attribute, viewer, values);
+            }
+        }
+        if waiting.is_empty() {
+            return;
+        }
+        let clock = self.clock;
+        let shown = join_all(waiting.iter().map(|waiting| {
+            waiting
+                .slot
+                .wait(waiting.flight, waiting.remaining, &**clock)
+        }))
+        .await;
+        for (waiting, shown) in waiting.iter().zip(shown) {
+            let start = values.bytes.len();
+            let entry = self.settle(
+                values.entries[waiting.entry].attribute,
+                shown,
+                start,
+                &mut values.bytes,
+            );
+            values.entries[waiting.entry] = entry;
+        }
+    }
+
+    /// Reads a cheap attribute in place.
+    fn read(
+        &self,
+        index: AttributeIndex,
+        attribute: &RegisteredAttribute,
+        viewer: &Viewer<'_>,
+        values: &mut LiveValues,
+    ) {
+        let start = values.bytes.len();
+        let bytes = &mut values.bytes;
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            attribute.reader.read_now(viewer.cx, bytes)
+        }));
+        let status = match result {
+            Ok(Some(Ok(()))) => None,
+            Ok(Some(Err(fault))) => {
+                tracing::debug!(error = %fault, "attribute failed");
+                Some(AttributeStatus::Error)
+            }
+            Ok(None) => Some(AttributeStatus::Error),
+            Err(_) => Some(AttributeStatus::Panic),
+        };
+        values
+            .entries
+            .push(self.bounded(index, status, None, start, &mut values.bytes));
+    }
+
+    fn ask(
+        &self,
+        index: AttributeIndex,
+        attribute: &RegisteredAttribute,
+        viewer: &Viewer<'_>,
+        values: &mut LiveValues,
+        waiting: &mut Vec<Waiting>,
+    ) {
+        let shared = self.table.attributes[index as usize].get_or_init(SharedAttribute::default);
+        let is_own = attribute.definition.takes_context
+            || matches!(
+                attribute.definition.cache,
+                Some(Cache::Turn | Cache::Session)
+            );
+        let slot = if is_own {
+            viewer.slots.slot(self.registry.generation, index)
+        } else {
+            Arc::clone(&shared.slot)
+        };
+        let timeout = attribute
+            .definition
+            .timeout
+            .unwrap_or(self.limits.lazy_timeout)
+            .min(self.limits.view_deadline);
+        let around = Surroundings {
+            clock: self.clock,
+            pool: self.pool,
+            running: &shared.running,
+        };
+        let start = values.bytes.len();
+        match slot.ask(attribute, viewer.cx, timeout, &around) {
+            Asked::Now(shown) => {
+                let entry = self.settle(index, shown, start, &mut values.bytes);
+                values.entries.push(entry);
+            }
+            Asked::Wait { flight, remaining } => {
+                let entry = values.entries.len();
+                values.entries.push(LiveEntry {
+                    attribute: index,
+                    status: None,
+                    as_of: None,
+                    start,
+                    end: start,
+                });
+                waiting.push(Waiting {
+                    entry,
+                    slot,
+                    flight,
+                    remaining,
+                });
+            }
+        }
+    }
+
+    fn settle(
+        &self,
+        index: AttributeIndex,
+        shown: Shown,
+        start: usize,
+        bytes: &mut Vec<u8>,
+    ) -> LiveEntry {
+        let status = match shown.outcome {
+            Ok(json) => {
+                bytes.extend_from_slice(&json);
+                None
+            }
+            Err(status) => Some(status),
+        };
+        self.bounded(index, status, shown.as_of, start, bytes)
+    }
+
+    /// Brings what was written since `start` within the limits, or replaces it by null.
+    fn bounded(
+        &self,
+        attribute: AttributeIndex,
+        mut status: Option<AttributeStatus>,
+        as_of: Option<Timestamp>,
+        start: usize,
+        bytes: &mut Vec<u8>,
+    ) -> LiveEntry {
+        if status.is_none() {
+            if let Some(cut) = cut_strings(&bytes[start..], self.limits.max_string_length) {
+                bytes.truncate(start);
+                bytes.extend_from_slice(&cut);
+            }
+            if bytes.len() - start > self.limits.attribute
+                || bytes.len() > self.limits.view_attributes
+            {
+                status = Some(AttributeStatus::LimitExceeded);
+            }
+        }
+        if status.is_some() {
+            bytes.truncate(start);
+            bytes.extend_from_slice(b"null");
+        }
+        LiveEntry {
+            attribute,
+            status,
+            as_of,
+            start,
+            end: bytes.len(),
+        }
+    }
+}

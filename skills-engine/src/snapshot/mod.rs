@@ -1,0 +1,13 @@
+//! What a model may see: the values of attributes, and the JSON of skills at a level.
+
+mod compose;
+mod cut;
+mod live;
+mod pool;
+mod slot;
+
+pub(crate) use self::compose::{SnapshotTool, compose_snapshot};
+pub(crate) use self::cut::cut_strings;
+pub(crate) use self::live::{Evaluator, LiveEntry, LiveTable, LiveValues, SessionSlots, Viewer};
+pub(crate) use self::pool::{BlockingPool, PoolError};
+pub use self::slot::AttributeStatus;

@@ -1,0 +1,10 @@
+//! Where skills come from: linked crates, and instances that the host passes.
+
+mod construct;
+mod linked;
+mod typed;
+
+pub(crate) use self::construct::{Constructed, Provided, construct};
+pub use self::linked::Linked;
+pub(crate) use self::linked::{blocks_by_type, linked_entries};
+pub(crate) use self::typed::typed_skill;

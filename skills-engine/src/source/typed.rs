@@ -1,0 +1,186 @@
+use std::borrow::Cow;
+use std::collections::HashMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::skill::{
+    Attribute, AttributeContext, AttributeDefinition, AttributeEntry, AttributeReader, BlockEntry,
+    Evaluation, InputSchema, Instance, Place, ReadEntry, SchemaSource, Skill, SkillDefinition,
+    SkillEntry, Tool, ToolDefinition, ToolEntry, ToolHandler,
+};
+
+/// A skill made of an annotated type and one instance of it.
+struct TypedSkill {
+    definition: SkillDefinition,
+    attributes: Vec<Attribute>,
+    tools: Vec<Tool>,
+    instance: Instance,
+}
+
+impl Skill for TypedSkill {
+    fn definition(&self) -> &SkillDefinition {
+        &self.definition
+    }
+
+    fn attributes(&self) -> &[Attribute] {
+        &self.attributes
+    }
+
+    fn tools(&self) -> &[Tool] {
+        &self.tools
+    }
+
+    fn instance(&self) -> Option<Instance> {
+        Some(Arc::clone(&self.instance))
+    }
+}
+
+/// Joins what the annotations of a type say with an instance of it.
+///
+/// The error lists every name used twice and every constant field that cannot be read.
+pub(crate) fn typed_skill(
+    id: Cow<'static, str>,
+    entry: &'static SkillEntry,
+    blocks: &[&'static BlockEntry],
+    instance: Instance,
+) -> Result<Arc<dyn Skill>, Vec<String>> {
+    let mut problems = Vec::new();
+    let mut names = Names {
+        skill: &id,
+        type_name: entry.origin.type_name,
+        seen: HashMap::new(),
+    };
+    let mut attributes = Vec::new();
+    for attribute in entry.attributes {
+        names.claim(
+            "attribute",
+            attribute.name,
+            entry.origin.place,
+            &mut problems,
+        );
+        match constant_of(attribute, &instance) {
+            Ok(json) => attributes.push(attribute_of(
+                attribute,
+                AttributeReader::Constant(json.into()),
+            )),
+            Err(message) => {
+                problems.push(format!(
+                    "attribute `{}` of skill `{id}` cannot be read: {message}",
+                    attribute.name
+                ));
+            }
+        }
+    }
+    let mut tools = Vec::new();
+    for block in blocks {
+        for attribute in block.attributes {
+            names.claim("attribute", attribute.name, block.place, &mut problems);
+            attributes.push(attribute_of(attribute, reader_of(attribute, &instance)));
+        }
+        for tool in block.tools {
+            names.claim("tool", tool.name, block.place, &mut problems);
+            tools.push(tool_of(tool, &instance));
+        }
+    }
+    if !problems.is_empty() {
+        return Err(problems);
+    }
+    let definition = SkillDefinition {
+        is_alias: id != entry.id,
+        id,
+        name: Cow::Borrowed(entry.name),
+        description: Cow::Borrowed(entry.description),
+        version: Cow::Borrowed(entry.version),
+        tags: entry.tags.iter().copied().map(Cow::Borrowed).collect(),
+        base_level: entry.base_level,
+        origin: entry.origin,
+    };
+    Ok(Arc::new(TypedSkill {
+        definition,
+        attributes,
+        tools,
+        instance,
+    }))
+}
+
+struct Names<'a> {
+    skill: &'a str,
+    type_name: &'static str,
+    seen: HashMap<(&'static str, &'static str), Place>,
+}
+
+impl Names<'_> {
+    fn claim(
+        &mut self,
+        noun: &'static str,
+        name: &'static str,
+        place: Place,
+        problems: &mut Vec<String>,
+    ) {
+        if let Some(first) = self.seen.insert((noun, name), place) {
+            problems.push(format!(
+                "skill `{}` (type `{}`) has two {noun}s named `{name}`, at {first} and {place}; rename one with `name = \"…\"`",
+                self.skill, self.type_name,
+            ));
+        }
+    }
+}
+
+fn constant_of(entry: &AttributeEntry, instance: &Instance) -> Result<String, String> {
+    let ReadEntry::Sync(read) = entry.read else {
+        return Err("a field cannot be read asynchronously".to_owned());
+    };
+    let mut out = Vec::new();
+    let cx = AttributeContext::detached();
+    match catch_unwind(AssertUnwindSafe(|| read(instance, &cx, &mut out))) {
+        Ok(Ok(())) => String::from_utf8(out).map_err(|_| "its JSON is not UTF-8".to_owned()),
+        Ok(Err(fault)) => Err(fault.to_string()),
+        Err(_) => Err("serializing it panicked".to_owned()),
+    }
+}
+
+fn reader_of(entry: &AttributeEntry, instance: &Instance) -> AttributeReader {
+    match entry.read {
+        ReadEntry::Sync(read) => AttributeReader::Method(Arc::clone(instance), read),
+        ReadEntry::Async(read) => AttributeReader::AsyncMethod(Arc::clone(instance), read),
+    }
+}
+
+fn attribute_of(entry: &AttributeEntry, reader: AttributeReader) -> Attribute {
+    let definition = AttributeDefinition {
+        name: Cow::Borrowed(entry.name),
+        description: Cow::Borrowed(entry.description),
+        level: entry.level,
+        expose: entry.expose,
+        evaluation: if matches!(reader, AttributeReader::Constant(_)) {
+            Evaluation::Constant
+        } else {
+            entry.evaluation
+        },
+        timeout: entry.timeout_ms.map(Duration::from_millis),
+        cache: entry.cache,
+        takes_context: entry.takes_context,
+        schema: SchemaSource::Function(entry.schema),
+    };
+    Attribute::from_parts(definition, reader)
+}
+
+fn tool_of(entry: &ToolEntry, instance: &Instance) -> Tool {
+    let definition = ToolDefinition {
+        name: Cow::Borrowed(entry.name),
+        title: entry.title.map(Cow::Borrowed),
+        description: Cow::Borrowed(entry.description),
+        level: entry.level,
+        expose: entry.expose,
+        return_direct: entry.return_direct,
+        timeout: entry.timeout_ms.map(Duration::from_millis),
+        annotations: entry.annotations,
+        requires_approval: entry.requires_approval,
+        input_schema: InputSchema::Parameters(entry.parameters),
+    };
+    Tool::from_parts(
+        definition,
+        ToolHandler::Method(Arc::clone(instance), entry.call),
+    )
+}
