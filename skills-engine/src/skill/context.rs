@@ -93,7 +93,6 @@ impl TurnScope {
             session,
             id,
             request,
-            cancellation: Cancellation::default(),
             visibility: OnceLock::new(),
         }
     }
