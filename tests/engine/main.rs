@@ -1,0 +1,3 @@
+//! Black-box tests of the engine, one file per subject.
+
+mod layers;
