@@ -7,7 +7,11 @@ pub mod source;
 
 pub mod registry;
 
+pub mod session;
+
 pub mod snapshot;
+
+pub mod store;
 
 #[doc(hidden)]
 #[path = "private.rs"]

@@ -1,0 +1,236 @@
+use std::sync::Arc;
+
+use crate::skill::{Level, StandingGrant, Timestamp};
+
+use super::change::{Applied, ChangeOutcome, Moved};
+use super::grant::{Grant, Lowered, NEVER};
+use super::standing::SkillEntry;
+use super::state::{Admission, SessionState, position};
+
+/// Skills of which only notes are kept; when there are more, the oldest are forgotten.
+const MAX_NOTES: usize = 64;
+
+/// A state being replaced: keeps entries sorted, the admission log in step, and an account of what moved.
+pub(super) struct Edit<'a> {
+    base: &'a dyn Fn(&str) -> Level,
+    pub(super) now: Timestamp,
+    /// The version the state gets if anything changes.
+    pub(super) version: u64,
+    next_expiry: Timestamp,
+    forgotten: u64,
+    entries: Vec<Arc<SkillEntry>>,
+    admissions: Vec<Admission>,
+    cleared: Vec<Lowered>,
+    is_changed: bool,
+    raised: bool,
+    moved: Vec<Moved>,
+    expired: Vec<StandingGrant>,
+}
+
+impl<'a> Edit<'a> {
+    /// Starts from a state; what ended by `now` is settled first.
+    pub(super) fn new(
+        state: &SessionState,
+        base: &'a dyn Fn(&str) -> Level,
+        now: Timestamp,
+    ) -> Self {
+        // One more, because most changes open something.
+        let mut entries = Vec::with_capacity(state.entries.len() + 1);
+        entries.extend_from_slice(&state.entries);
+        let mut admissions = Vec::with_capacity(state.admissions.len() + 1);
+        admissions.extend_from_slice(&state.admissions);
+        let mut edit = Self {
+            base,
+            now,
+            version: state.version + 1,
+            next_expiry: state.next_expiry,
+            forgotten: state.forgotten,
+            entries,
+            admissions,
+            cleared: state.cleared.to_vec(),
+            is_changed: false,
+            raised: false,
+            moved: Vec::new(),
+            expired: Vec::new(),
+        };
+        if state.next_expiry <= now {
+            edit.settle();
+        }
+        edit
+    }
+
+    fn settle(&mut self) {
+        for index in (0..self.entries.len()).rev() {
+            let entry = Arc::clone(&self.entries[index]);
+            let base = self.base_of(&entry.skill);
+            let (live, ended): (Vec<Grant>, Vec<Grant>) = entry
+                .grants
+                .iter()
+                .partition(|grant| grant.is_live(self.now));
+            if ended.is_empty() {
+                continue;
+            }
+            let ended = ended.iter().map(|grant| grant.to_standing(&entry.skill));
+            self.expired.extend(ended);
+            // The level that expiry ended is the one that stood a moment before it.
+            let first_end = entry.grants.iter().map(|grant| grant.expires).min();
+            let before = Timestamp(first_end.unwrap_or(NEVER).0.saturating_sub(1));
+            let old_level = entry.level_at(base, before);
+            let next = SkillEntry {
+                grants: live.into(),
+                ..SkillEntry::clone(&entry)
+            };
+            let (_, new_level) = self.put(next);
+            self.note_move(&entry.skill, old_level, new_level);
+        }
+    }
+
+    pub(super) fn base_of(&self, skill: &str) -> Level {
+        (self.base)(skill)
+    }
+
+    /// The entry of a skill, an empty one if there is none.
+    pub(super) fn entry(&self, skill: &Arc<str>) -> Arc<SkillEntry> {
+        if let Ok(index) = position(&self.entries, skill) {
+            return Arc::clone(&self.entries[index]);
+        }
+        let base = self.base_of(skill);
+        Arc::new(SkillEntry::empty(Arc::clone(skill), base))
+    }
+
+    pub(super) fn has_entry(&self, skill: &str) -> bool {
+        position(&self.entries, skill).is_ok()
+    }
+
+    pub(super) fn skill_ids(&self) -> Vec<Arc<str>> {
+        let entries = self.entries.iter();
+        entries.map(|entry| Arc::clone(&entry.skill)).collect()
+    }
+
+    pub(super) fn grant_count(&self) -> usize {
+        self.entries.iter().map(|entry| entry.grants.len()).sum()
+    }
+
+    /// Replaces the entry of a skill; gives its effective levels before and now.
+    pub(super) fn put(&mut self, mut next: SkillEntry) -> (Level, Level) {
+        self.is_changed = true;
+        next.base = self.base_of(&next.skill);
+        next.touched = self.version;
+        let place = position(&self.entries, &next.skill);
+        let (old_level, new_level) = match place {
+            Ok(index) => self.levels(&self.entries[index], &next),
+            Err(_) => self.levels(
+                &SkillEntry::empty(Arc::clone(&next.skill), next.base),
+                &next,
+            ),
+        };
+        self.raised |= new_level > old_level
+            || place.is_ok_and(|index| next.exceeds(&self.entries[index], next.base, self.now));
+        admit(&mut self.admissions, &next.skill, next.base, new_level);
+        let is_empty = next.is_note() && next.lowered.is_empty();
+        match place {
+            Ok(index) if is_empty => drop(self.entries.remove(index)),
+            Ok(index) => self.entries[index] = Arc::new(next),
+            Err(_) if is_empty => {}
+            Err(index) => self.entries.insert(index, Arc::new(next)),
+        }
+        (old_level, new_level)
+    }
+
+    fn levels(&self, old: &SkillEntry, next: &SkillEntry) -> (Level, Level) {
+        let level = |entry: &SkillEntry| entry.level_at(next.base, self.now);
+        (level(old), level(next))
+    }
+
+    pub(super) fn note_move(&mut self, skill: &Arc<str>, old_level: Level, new_level: Level) {
+        if old_level != new_level {
+            self.moved.push(Moved {
+                skill: Arc::clone(skill),
+                old_level,
+                new_level,
+            });
+        }
+    }
+
+    /// Notes that all skills were cleared.
+    pub(super) fn note_clear_all(&mut self, note: Lowered) {
+        self.is_changed = true;
+        note.note(&mut self.cleared);
+    }
+
+    /// The new state, and the account so far.
+    pub(super) fn finish(mut self) -> Applied {
+        if self.is_changed {
+            self.forget_notes();
+            let grants = self.entries.iter().flat_map(|entry| &entry.grants);
+            self.next_expiry = grants.map(|grant| grant.expires).min().unwrap_or(NEVER);
+        }
+        let version = if self.is_changed {
+            self.version
+        } else {
+            self.version - 1
+        };
+        // Settling goes from the last skill to the first.
+        self.expired.reverse();
+        let outcome = ChangeOutcome {
+            version,
+            changed: self.is_changed,
+            old_level: Level::Metadata,
+            new_level: Level::Metadata,
+            moved: self.moved,
+            already_open: false,
+            raised: self.raised,
+            grant: None,
+            cleared: Vec::new(),
+            remaining: Vec::new(),
+            expired: self.expired,
+        };
+        let state = SessionState {
+            version,
+            next_expiry: self.next_expiry,
+            forgotten: self.forgotten,
+            entries: self.entries.into(),
+            admissions: self.admissions.into(),
+            cleared: self.cleared.into(),
+        };
+        Applied { state, outcome }
+    }
+
+    fn forget_notes(&mut self) {
+        let notes = |entry: &Arc<SkillEntry>| entry.is_note();
+        while self.entries.iter().filter(|entry| notes(entry)).count() > MAX_NOTES {
+            let oldest = self
+                .entries
+                .iter()
+                .enumerate()
+                .filter(|(_, entry)| notes(entry))
+                .min_by_key(|(_, entry)| entry.touched);
+            let Some((index, _)) = oldest else {
+                return;
+            };
+            let forgotten = self.entries.remove(index);
+            let versions = forgotten.lowered.iter().map(|note| note.version);
+            self.forgotten = versions.fold(self.forgotten, u64::max);
+        }
+    }
+}
+
+/// Brings the log in step with the level a skill has now.
+fn admit(log: &mut Vec<Admission>, skill: &Arc<str>, base: Level, level: Level) {
+    let mut reached = base;
+    log.retain_mut(|admission| {
+        if admission.skill != *skill {
+            return true;
+        }
+        admission.level = admission.level.min(level);
+        let adds = admission.level > reached;
+        reached = reached.max(admission.level);
+        adds
+    });
+    if level > reached {
+        log.push(Admission {
+            skill: Arc::clone(skill),
+            level,
+        });
+    }
+}
