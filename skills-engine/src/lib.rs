@@ -16,3 +16,6 @@ pub mod store;
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
+
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
