@@ -1,6 +1,8 @@
 //! Typed, governed skills for LLM agents: each session sees only what it has opened.
 #![forbid(unsafe_code)]
 
+mod link;
+
 pub mod skill;
 
 pub mod source;
@@ -13,9 +15,12 @@ pub mod snapshot;
 
 pub mod store;
 
+#[cfg(any(test, feature = "testing"))]
+pub mod testing;
+
 #[doc(hidden)]
 #[path = "private.rs"]
 pub mod __private;
 
-#[cfg(any(test, feature = "testing"))]
-pub mod testing;
+#[cfg(feature = "macros")]
+pub use skills_engine_macros::{skill, skill_attribute, skill_tool};

@@ -2,6 +2,7 @@
 
 pub use ::inventory;
 pub use ::serde_json;
+use std::any::TypeId;
 use std::fmt::Display;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -30,20 +31,131 @@ pub fn instance_ref<T: Send + Sync + 'static>(instance: &Instance) -> &T {
         .unwrap_or_else(|| unreachable!("handlers are joined to instances by type id"))
 }
 
+/// The id of a skill's type.
+#[must_use]
+pub fn skill_type_id<T: SkillType>() -> TypeId {
+    TypeId::of::<T>()
+}
+
 /// The schema of a parameter's type.
+#[must_use]
 pub fn argument_schema<T: Argument>() -> serde_json::Value {
     schema_of::<T>()
+}
+
+/// The schema of a field's type.
+#[must_use]
+pub fn attribute_schema<T: AttributeValue + ?Sized>() -> serde_json::Value {
+    schema_of::<T>()
+}
+
+/// A type whose values can be the default of a parameter.
+#[diagnostic::on_unimplemented(
+    message = "a `{Self}` cannot be the default of a parameter",
+    note = "the default is shown in the tool's schema; derive `serde::Serialize` for the type"
+)]
+pub trait DefaultValue: Serialize {}
+
+#[diagnostic::do_not_recommend]
+impl<T: Serialize> DefaultValue for T {}
+
+/// A default as the schema shows it.
+pub fn default_json<T: DefaultValue>(value: &T) -> serde_json::Value {
+    serde_json::to_value(value).unwrap_or_default()
+}
+
+/// What a parameter of type `&T` of a tool may be.
+#[diagnostic::on_unimplemented(
+    message = "a tool cannot take a `&{Self}`",
+    label = "neither a context nor an argument",
+    note = "a parameter of type `&T` is the context, `&ToolContext`; an argument is owned, or `&str` or `&[T]`"
+)]
+pub trait ToolParameter {
+    /// The context as the parameter takes it.
+    fn of(cx: &ToolContext) -> &Self;
+}
+
+impl ToolParameter for ToolContext {
+    fn of(cx: &ToolContext) -> &Self {
+        cx
+    }
+}
+
+/// What a tool's parameter of type `&T` is given.
+pub fn tool_context<T: ToolParameter>(cx: &ToolContext) -> &T {
+    T::of(cx)
+}
+
+/// What a parameter of type `&T` of an attribute may be.
+#[diagnostic::on_unimplemented(
+    message = "an attribute cannot take a `&{Self}`",
+    label = "not the context of an attribute",
+    note = "the only parameter of an attribute is `&AttributeContext`"
+)]
+pub trait AttributeParameter {
+    /// The context as the parameter takes it.
+    fn of(cx: &AttributeContext) -> &Self;
+}
+
+impl AttributeParameter for AttributeContext {
+    fn of(cx: &AttributeContext) -> &Self {
+        cx
+    }
+}
+
+/// What an attribute's parameter of type `&T` is given.
+pub fn attribute_context<T: AttributeParameter>(cx: &AttributeContext) -> &T {
+    T::of(cx)
+}
+
+/// Ends a call whose arguments are not all there.
+#[must_use]
+pub fn refuse(finished: Result<(), Fault>) -> Call {
+    let fault = finished.err().unwrap_or_else(|| {
+        Fault::new(
+            Code::InvalidArguments,
+            "an argument is missing. Correct the arguments and call again",
+        )
+    });
+    Call::Ready(Err(fault))
+}
+
+/// A call that is awaited.
+pub fn pending(future: impl Future<Output = ToolResult> + Send + 'static) -> Call {
+    Call::Pending(Box::pin(future))
+}
+
+/// A call that blocks.
+pub fn blocking(run: impl FnOnce() -> ToolResult + Send + 'static) -> Call {
+    Call::Blocking(Box::new(run))
+}
+
+/// The value of an async attribute.
+pub fn lazy_value(
+    future: impl Future<Output = Result<Vec<u8>, AttributeFault>> + Send + 'static,
+) -> BoxFuture<'static, Result<Vec<u8>, AttributeFault>> {
+    Box::pin(future)
 }
 
 /// Splits what a method returned into a value and an error: by type, so that aliases of `Result` work.
 #[derive(Debug)]
 pub struct Returned<T>(pub T);
 
+/// The error of a `Result` that a member returns.
+#[diagnostic::on_unimplemented(
+    message = "`{Self}` cannot be the error of a skill's method",
+    note = "implement `std::fmt::Display` for it: its text is what the model reads of a failed call"
+)]
+pub trait ErrorText: Display {}
+
+#[diagnostic::do_not_recommend]
+impl<E: Display + ?Sized> ErrorText for E {}
+
 impl<T, E> Returned<Result<T, E>> {
     /// The value of a tool.
     pub fn tool_value(self) -> Result<T, Fault>
     where
-        E: Display,
+        E: ErrorText,
     {
         self.0
             .map_err(|err| Fault::new(Code::ToolError, err.to_string()))
@@ -52,7 +164,7 @@ impl<T, E> Returned<Result<T, E>> {
     /// The value of an attribute.
     pub fn attribute_value(self) -> Result<T, AttributeFault>
     where
-        E: Display,
+        E: ErrorText,
     {
         self.0.map_err(|err| AttributeFault(err.to_string()))
     }
@@ -131,6 +243,13 @@ pub fn write_attribute<T: AttributeValue + ?Sized>(
     out: &mut Vec<u8>,
 ) -> Result<(), AttributeFault> {
     write_json(value, out)
+}
+
+/// As [`write_attribute`], into a buffer of its own.
+pub fn written<T: AttributeValue + ?Sized>(value: &T) -> Result<Vec<u8>, AttributeFault> {
+    let mut out = Vec::new();
+    write_attribute(value, &mut out)?;
+    Ok(out)
 }
 
 /// The schema of an attribute's value, that of the `Ok` type for a `Result`: `TypeOf::<T>::new().schema()`.
@@ -222,17 +341,34 @@ pub fn make_default<T: MadeByDefault + Send + Sync + 'static>(
     Ok(Arc::new(T::make()))
 }
 
+/// What a factory of `T` returns.
+#[diagnostic::on_unimplemented(
+    message = "a factory of `{T}` cannot return `{Self}`",
+    note = "a factory is a `fn(&Resources) -> Result<{T}, E>` whose error is `Display`"
+)]
+pub trait Made<T> {
+    /// The instance, or why there is none.
+    fn made(self) -> Result<T, String>;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T, E: Display> Made<T> for Result<T, E> {
+    fn made(self) -> Result<T, String> {
+        self.map_err(|err| err.to_string())
+    }
+}
+
 /// Runs the factory an author named.
-pub fn make_with<T, E>(
+pub fn make_with<T, R>(
     resources: &Resources,
-    factory: impl FnOnce(&Resources) -> Result<T, E>,
+    factory: impl FnOnce(&Resources) -> R,
 ) -> Result<Instance, String>
 where
     T: Send + Sync + 'static,
-    E: Display,
+    R: Made<T>,
 {
-    match factory(resources) {
+    match factory(resources).made() {
         Ok(value) => Ok(Arc::new(value)),
-        Err(err) => Err(err.to_string()),
+        Err(err) => Err(err),
     }
 }

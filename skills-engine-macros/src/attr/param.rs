@@ -1,0 +1,37 @@
+use syn::parse::ParseStream;
+use syn::{Expr, Ident};
+
+use super::{Options, PARAM, value};
+
+/// The options of `#[param]`.
+#[derive(Default)]
+pub(crate) struct ParamOptions {
+    pub(crate) default: Option<Expr>,
+}
+
+impl Options for ParamOptions {
+    const ATTRIBUTE: &'static str = PARAM;
+    const KEYS: &'static [&'static str] = &["default"];
+
+    fn set(&mut self, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
+        value::equals(key, input, "10")?;
+        self.default = Some(input.parse()?);
+        Ok(())
+    }
+
+    fn misplaced(key: &str) -> Option<String> {
+        match key {
+            "description" | "doc" => {
+                Some("describe a parameter with a doc comment above it: `/// …`".to_owned())
+            }
+            "name" | "rename" => {
+                Some("a parameter is called what it is called in Rust; rename it there".to_owned())
+            }
+            "optional" | "required" => Some(
+                "a parameter that may be left out has the type `Option<T>` or a `default = …`"
+                    .to_owned(),
+            ),
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,58 @@
+use proc_macro2::TokenStream;
+use quote::{ToTokens as _, quote_spanned};
+use syn::spanned::Spanned as _;
+
+use super::glue::{Private, at};
+use super::parts::{place, probes};
+use super::{attribute, tool};
+use crate::ast::{Block, MemberOptions};
+use crate::attr::last_segment;
+
+/// What stands beside an impl block.
+pub(super) fn glue(block: &Block) -> TokenStream {
+    let self_ty = &block.self_ty;
+    let user = self_ty.span();
+    let source = Private {
+        krate: block.options.krate.as_ref(),
+    };
+    let private = source.at(user);
+    let type_name = last_segment(self_ty);
+    let place = place(&private);
+    let mut attributes = Vec::new();
+    let mut tools = Vec::new();
+    for member in &block.members {
+        match &member.options {
+            MemberOptions::Attribute(options) => {
+                attributes.push(attribute::method(member, options, block, &source));
+            }
+            MemberOptions::Tool(options) => {
+                tools.push(tool::entry(member, options, block, &source));
+            }
+        }
+    }
+    let probes = probes(
+        block
+            .members
+            .iter()
+            .map(|member| (&member.marker, &*member.conditions)),
+    );
+    let self_ty = self_ty.to_token_stream();
+    quote_spanned! {at(user)=>
+        const _: () = {
+            #[allow(unused_imports, reason = "a block need not use all of them")]
+            use #private::{NotOption as _, OutputPlain as _, ReturnedPlain as _, TypeOfPlain as _};
+            static __ATTRIBUTES: &[#private::AttributeEntry] = &[#(#attributes),*];
+            static __TOOLS: &[#private::ToolEntry] = &[#(#tools),*];
+            #private::inventory::submit! {
+                #private::BlockEntry {
+                    type_id: #private::skill_type_id::<#self_ty>,
+                    type_name: #type_name,
+                    place: #place,
+                    attributes: __ATTRIBUTES,
+                    tools: __TOOLS,
+                }
+            }
+            #probes
+        };
+    }
+}
