@@ -4,8 +4,17 @@
     missing_docs,
     missing_debug_implementations,
     unreachable_pub,
-    reason = "tests"
+    unused_qualifications,
+    reason = "tests; names in full are part of what is tested"
 )]
 
+mod arguments;
+mod conditions;
 mod helpdesk;
+mod hygiene;
+mod lints;
+mod options;
+mod paths;
+mod places;
+mod results;
 mod support;

@@ -17,7 +17,6 @@ pub(crate) struct Method {
     /// `None` is `()`.
     pub(crate) output: Option<Type>,
     pub(crate) is_async: bool,
-    pub(crate) is_deprecated: bool,
     pub(crate) doc: Option<Text>,
 }
 
@@ -60,10 +59,6 @@ impl Method {
                 ReturnType::Type(_, ty) => Some(plain(ty).clone()),
             },
             is_async: signature.asyncness.is_some(),
-            is_deprecated: function
-                .attrs
-                .iter()
-                .any(|attr| attr.path().is_ident("deprecated")),
             doc: doc_of(&function.attrs),
             signature,
         }

@@ -66,10 +66,7 @@ pub(super) fn method(
     };
     let entry = entry.tokens(&private, span);
     let conditions = &member.conditions;
-    let deprecated = method.is_deprecated.then(
-        || quote!(#[allow(deprecated, reason = "the engine calls it as long as it is there")]),
-    );
-    quote!(#(#conditions)* #deprecated #entry)
+    quote!(#(#conditions)* #entry)
 }
 
 fn read(

@@ -38,6 +38,7 @@ pub(super) fn glue(block: &Block) -> TokenStream {
     );
     let self_ty = self_ty.to_token_stream();
     quote_spanned! {at(user)=>
+        #[allow(deprecated, reason = "what is deprecated works as long as it is there")]
         const _: () = {
             #[allow(unused_imports, reason = "a block need not use all of them")]
             use #private::{NotOption as _, OutputPlain as _, ReturnedPlain as _, TypeOfPlain as _};

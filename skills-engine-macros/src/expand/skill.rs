@@ -42,6 +42,7 @@ pub(super) fn glue(skill: &SkillStruct) -> TokenStream {
             .map(|field| (&field.marker, &*field.conditions)),
     );
     quote_spanned! {span=>
+        #[allow(deprecated, reason = "what is deprecated works as long as it is there")]
         const _: () = {
             static __ENTRY: #private::SkillEntry = #private::SkillEntry {
                 type_id: #private::skill_type_id::<#ident>,

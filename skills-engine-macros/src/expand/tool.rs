@@ -107,7 +107,7 @@ fn argument(index: usize, parameter: &Parameter, block: &Block, source: &Private
             quote_spanned!(span=> #arguments.required::<#ty>(#index)),
         ),
         Some(expression) => (
-            Some(default(&default_name, &ty, expression, block)),
+            Some(default(&default_name, &ty, parameter, expression, block)),
             quote_spanned! {span=>
                 ::core::option::Option::Some(|| #private::default_json::<#ty>(&#default_name()))
             },
@@ -131,22 +131,33 @@ fn argument(index: usize, parameter: &Parameter, block: &Block, source: &Private
     }
 }
 
-fn default(name: &Ident, ty: &TokenStream, expression: &Expr, block: &Block) -> TokenStream {
+fn default(
+    name: &Ident,
+    ty: &TokenStream,
+    parameter: &Parameter,
+    expression: &Expr,
+    block: &Block,
+) -> TokenStream {
     let user = expression.span();
     let value = expression_outside(expression, &block.self_ty);
-    let is_text = matches!(
-        expression,
-        Expr::Lit(ExprLit {
-            lit: Lit::Str(_),
-            ..
-        })
-    );
-    let value = if is_text {
+    let value = if is_converted(parameter, expression) {
         quote_spanned!(at(user)=> ::core::convert::Into::into(#value))
     } else {
         value
     };
     quote_spanned!(at(user)=> fn #name() -> #ty { #value })
+}
+
+/// A text literal becomes what the parameter takes, and so does an array for a slice.
+fn is_converted(parameter: &Parameter, expression: &Expr) -> bool {
+    match expression {
+        Expr::Lit(ExprLit {
+            lit: Lit::Str(_), ..
+        }) => true,
+        Expr::Array(_) => matches!(parameter.kind, ParameterKind::Slice(_)),
+        Expr::Group(group) => is_converted(parameter, &group.expr),
+        _ => false,
+    }
 }
 
 fn call(
@@ -169,11 +180,7 @@ fn call(
     let takes = arguments.iter().map(|argument| &argument.take);
     let mutable = (!arguments.is_empty()).then(|| quote_spanned!(span=> mut));
     let run = run(method, options, block, source, arguments);
-    let deprecated = method.is_deprecated.then(
-        || quote!(#[allow(deprecated, reason = "the engine calls it as long as it is there")]),
-    );
     quote_spanned! {span=>
-        #deprecated
         fn __call(#instance: &#private::Instance, json: &[u8], #cx: &#private::ToolContext) -> #private::Call {
             let #mutable #variable = #private::Arguments::parse(json, __PARAMETERS);
             #(let #names = #takes;)*

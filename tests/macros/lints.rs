@@ -1,0 +1,146 @@
+//! What the macros write is silent under lints that are stricter than ours.
+#![deny(
+    warnings,
+    missing_docs,
+    missing_debug_implementations,
+    unreachable_pub,
+    unsafe_code,
+    unused_qualifications,
+    unused_results,
+    unused_lifetimes,
+    unnameable_types,
+    elided_lifetimes_in_paths,
+    explicit_outlives_requirements,
+    let_underscore_drop,
+    macro_use_extern_crate,
+    meta_variable_misuse,
+    missing_copy_implementations,
+    redundant_imports,
+    redundant_lifetimes,
+    single_use_lifetimes,
+    trivial_casts,
+    trivial_numeric_casts,
+    unit_bindings,
+    unsafe_op_in_unsafe_fn,
+    unused_import_braces,
+    variant_size_differences,
+    clippy::all,
+    clippy::pedantic,
+    clippy::nursery,
+    clippy::cargo
+)]
+#![deny(
+    clippy::allow_attributes_without_reason,
+    clippy::as_conversions,
+    clippy::default_trait_access,
+    clippy::exhaustive_structs,
+    clippy::missing_inline_in_public_items,
+    clippy::panic,
+    clippy::pattern_type_mismatch,
+    clippy::absolute_paths,
+    clippy::shadow_reuse,
+    clippy::shadow_same,
+    clippy::shadow_unrelated,
+    clippy::unreachable,
+    clippy::unwrap_used,
+    clippy::std_instead_of_core,
+    clippy::std_instead_of_alloc,
+    clippy::question_mark_used,
+    clippy::single_call_fn,
+    clippy::min_ident_chars,
+    clippy::ref_patterns,
+    clippy::let_underscore_untyped,
+    clippy::undocumented_unsafe_blocks,
+    clippy::use_self
+)]
+#![allow(
+    clippy::cargo_common_metadata,
+    clippy::multiple_crate_versions,
+    reason = "of the package, not of the code"
+)]
+
+use std::sync::Arc;
+
+use skills_engine::skill::{AttributeContext, Resources, ToolContext};
+use skills_engine::{skill, skill_attribute, skill_tool};
+
+/// A strict skill.
+#[skill(tags = ["a"], factory = Self::make)]
+#[derive(Debug)]
+pub(crate) struct Strict {
+    /// A field.
+    #[skill_attribute(level = Metadata)]
+    field: u8,
+}
+
+impl Strict {
+    #[expect(
+        clippy::single_call_fn,
+        clippy::unnecessary_wraps,
+        reason = "a factory is like that"
+    )]
+    fn make(_resources: &Resources) -> Result<Self, String> {
+        Ok(Self { field: 1 })
+    }
+}
+
+/// Its members.
+#[skill]
+#[expect(
+    clippy::allow_attributes,
+    clippy::unused_async,
+    clippy::unused_self,
+    clippy::unused_unit,
+    reason = "the user's own"
+)]
+impl Strict {
+    /// Does nothing.
+    #[skill_tool]
+    const fn nothing(&self) {}
+
+    /// Takes all kinds of arguments.
+    #[skill_tool(level = Context, return_direct, timeout = "1s", title = "Take")]
+    pub(crate) async fn take(
+        &self,
+        text: &str,
+        list: &[u8],
+        #[param(default = "x")] word: String,
+        #[param(default = 1)] number: u8,
+        option: Option<bool>,
+        cx: &ToolContext,
+    ) -> Result<usize, String> {
+        Ok(usize::from(option == Some(true))
+            + text.len()
+            + list.len()
+            + word.len()
+            + usize::from(number)
+            + cx.call_id().len())
+    }
+
+    /// Blocks.
+    #[skill_tool(blocking)]
+    fn block(self: Arc<Self>, _cx: &ToolContext) -> u8 {
+        self.field
+    }
+
+    /// Live.
+    #[skill_attribute(cache = "30s")]
+    const fn live(&self, _cx: &AttributeContext) -> u8 {
+        self.field
+    }
+
+    /// Lazy.
+    #[skill_attribute(timeout = "1s")]
+    async fn lazy(&self) -> Result<u8, String> {
+        Ok(self.field)
+    }
+}
+
+/// Alone.
+#[skill]
+#[derive(Debug, Default)]
+pub(crate) struct Alone;
+
+/// Nothing in it.
+#[skill]
+impl Alone {}
