@@ -1,10 +1,18 @@
 use std::fmt;
 
 use serde::de::value::Error as ValueError;
-use serde::de::{DeserializeOwned, Deserializer, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
+use super::text::{nearest, shown, shown_ends};
 use super::{Code, Fault, ParamEntry};
+
+/// Problems that one message names; more are counted.
+const MOST_PROBLEMS: usize = 12;
+/// Characters of one problem's text.
+const MOST_CHARACTERS: usize = 300;
+/// Characters of a name that a model made up.
+const MOST_NAME_CHARACTERS: usize = 64;
 
 /// A type that can be a parameter of a tool.
 #[diagnostic::on_unimplemented(
@@ -23,7 +31,27 @@ impl<T: DeserializeOwned + schemars::JsonSchema> Argument for T {}
 pub struct Arguments<'a> {
     parameters: &'static [ParamEntry],
     values: Vec<Option<&'a RawValue>>,
-    problems: Vec<String>,
+    /// Whether the text was no JSON object, so that nothing can be said of single values.
+    is_broken: bool,
+    problems: Problems,
+    unknown: Problems,
+}
+
+/// The first of the things that are wrong, and how many more there are.
+#[derive(Debug, Default)]
+struct Problems {
+    texts: Vec<String>,
+    more: usize,
+}
+
+impl Problems {
+    fn add(&mut self, text: impl FnOnce() -> String) {
+        if self.texts.len() < MOST_PROBLEMS {
+            self.texts.push(text());
+        } else {
+            self.more += 1;
+        }
+    }
 }
 
 impl<'a> Arguments<'a> {
@@ -33,7 +61,9 @@ impl<'a> Arguments<'a> {
         let mut arguments = Self {
             parameters,
             values: vec![None; parameters.len()],
-            problems: Vec::new(),
+            is_broken: false,
+            problems: Problems::default(),
+            unknown: Problems::default(),
         };
         if json.trim_ascii().is_empty() {
             return arguments;
@@ -45,42 +75,59 @@ impl<'a> Arguments<'a> {
             })
             .and_then(|()| deserializer.end());
         if let Err(err) = parsed {
-            arguments.problems.push(if err.is_data() {
-                format!(
-                    "the arguments must be a JSON object with the fields {}",
-                    names(parameters)
-                )
-            } else {
-                format!("the arguments are not valid JSON ({err})")
+            arguments.is_broken = true;
+            arguments.unknown = Problems::default();
+            arguments.problems = Problems::default();
+            arguments.problems.add(|| {
+                if err.is_data() {
+                    format!(
+                        "the arguments must be one JSON object. {}",
+                        parameter_names(parameters)
+                    )
+                } else {
+                    let err = shown(&err.to_string(), MOST_CHARACTERS);
+                    format!("the arguments are not valid JSON: {err}")
+                }
             });
-            arguments.values.fill(None);
         }
         arguments
     }
 
     /// Takes the value at `index`; `None` when it is missing or wrong, which is then noted.
+    ///
+    /// A type that takes absence, as `Option` does, is given it.
     pub fn required<T: Argument>(&mut self, index: usize) -> Option<T> {
-        let name = self.parameters[index].name;
+        if self.is_broken {
+            return None;
+        }
         let Some(value) = self.values[index] else {
-            // As serde does for a missing field: a type that takes absence, such as `Option`, gets it.
+            // As serde does for a missing field.
             if let Ok(value) = T::deserialize(Missing) {
                 return Some(value);
             }
-            self.problems.push(format!("`{name}` is missing"));
+            let name = self.parameters[index].name;
+            self.problems.add(|| format!("`{name}` is missing"));
             return None;
         };
         self.decode(index, value)
     }
 
-    /// Takes the value at `index`, or makes one when it was not given.
+    /// Takes the value at `index`, or makes one when it was not given, or given as a `null` that its type does not
+    /// take: some models send `null` for what they leave out.
     pub fn defaulted<T: Argument>(
         &mut self,
         index: usize,
         default: impl FnOnce() -> T,
     ) -> Option<T> {
+        if self.is_broken {
+            return None;
+        }
         match self.values[index] {
-            Some(value) => self.decode(index, value),
             None => Some(default()),
+            Some(value) if value.get() == "null" => {
+                Some(serde_json::from_str("null").unwrap_or_else(|_| default()))
+            }
+            Some(value) => self.decode(index, value),
         }
     }
 
@@ -88,9 +135,9 @@ impl<'a> Arguments<'a> {
         match serde_json::from_str(value.get()) {
             Ok(value) => Some(value),
             Err(err) => {
-                let message = cut_serde_position(&err.to_string());
+                let name = self.parameters[index].name;
                 self.problems
-                    .push(format!("`{}`: {message}", self.parameters[index].name));
+                    .add(|| format!("`{name}`: {}", cut_serde_position(&err.to_string())));
                 None
             }
         }
@@ -100,41 +147,89 @@ impl<'a> Arguments<'a> {
     ///
     /// # Errors
     ///
-    /// `invalid_arguments` naming everything that was wrong.
-    pub fn finish(mut self) -> Result<(), Fault> {
-        if self.problems.is_empty() {
+    /// `invalid_arguments` naming everything that was wrong, up to a dozen things.
+    pub fn finish(self) -> Result<(), Fault> {
+        let Problems { mut texts, more } = self.problems;
+        if texts.is_empty() && self.unknown.texts.is_empty() {
             return Ok(());
         }
-        const MOST: usize = 12;
-        if self.problems.len() > MOST {
-            let more = self.problems.len() - MOST;
-            self.problems.truncate(MOST);
-            self.problems.push(format!("and {more} more"));
+        let names_help = !self.unknown.texts.is_empty();
+        let mut more = more + self.unknown.more;
+        texts.extend(self.unknown.texts);
+        more += texts.len().saturating_sub(MOST_PROBLEMS);
+        texts.truncate(MOST_PROBLEMS);
+        if more > 0 {
+            texts.push(format!("and {more} more"));
         }
-        let message = self.problems.join("; ");
-        Err(Fault::new(
-            Code::InvalidArguments,
-            format!("{message}. Correct the arguments and call again"),
-        ))
+        let mut message = texts.join("; ");
+        if names_help {
+            message.push_str(". ");
+            message.push_str(&parameter_names(self.parameters));
+        }
+        Err(invalid(&message))
     }
 }
 
-fn names(parameters: &[ParamEntry]) -> String {
-    let names: Vec<_> = parameters
+/// Decodes arguments that are one value, such as a struct. Empty text counts as `{}`.
+///
+/// # Errors
+///
+/// `invalid_arguments` naming the first thing that is wrong.
+pub(crate) fn decode_whole<A: DeserializeOwned>(json: &[u8]) -> Result<A, Fault> {
+    let json = match json.trim_ascii() {
+        b"" => b"{}",
+        _ => json,
+    };
+    serde_json::from_slice(json).map_err(|err| {
+        let message = err.to_string();
+        if err.is_data() {
+            invalid(&cut_serde_position(&message))
+        } else {
+            let message = shown(&message, MOST_CHARACTERS);
+            invalid(&format!("the arguments are not valid JSON: {message}"))
+        }
+    })
+}
+
+fn invalid(message: &str) -> Fault {
+    Fault::new(
+        Code::InvalidArguments,
+        format!("{message}. Correct the arguments and call again"),
+    )
+}
+
+/// A sentence, without its full stop, that names the parameters there are.
+fn parameter_names(parameters: &[ParamEntry]) -> String {
+    const MOST_NAMES: usize = 40;
+    let mut names: Vec<_> = parameters
         .iter()
+        .take(MOST_NAMES)
         .map(|parameter| format!("`{}`", parameter.name))
         .collect();
-    if names.is_empty() {
-        "(none)".to_owned()
-    } else {
-        names.join(", ")
+    if parameters.len() > MOST_NAMES {
+        names.push(format!("and {} more", parameters.len() - MOST_NAMES));
+    }
+    match names.as_slice() {
+        [] => "The tool takes no parameters: send `{}`".to_owned(),
+        [name] => format!("The only parameter is {name}"),
+        names => format!("The parameters are {}", names.join(", ")),
     }
 }
 
-/// serde_json ends its messages with a position inside the text it was given, which says nothing to a model.
+/// A message of `serde_json` on one line, without the position in a text the model never wrote as such.
 pub(crate) fn cut_serde_position(message: &str) -> String {
-    let end = message.rfind(" at line ").unwrap_or(message.len());
-    message[..end].chars().take(300).collect()
+    let end = message
+        .rfind(" at line ")
+        .filter(|start| is_position(&message[start + " at line ".len()..]))
+        .unwrap_or(message.len());
+    shown_ends(&message[..end], MOST_CHARACTERS)
+}
+
+/// Whether a text is `1 column 2`.
+fn is_position(text: &str) -> bool {
+    let is_number = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    text.split_once(" column ")
+        .is_some_and(|(line, column)| is_number(line) && is_number(column))
 }
 
 struct ObjectVisitor<'b, 'a> {
@@ -153,31 +248,64 @@ impl<'a> Visitor<'a> for ObjectVisitor<'_, 'a> {
             parameters,
             values,
             problems,
+            unknown,
+            is_broken: _,
         } = self.arguments;
-        while let Some(key) = map.next_key::<std::borrow::Cow<'a, str>>()? {
+        while let Some(index) = map.next_key_seed(NameSeed {
+            parameters,
+            unknown,
+        })? {
             let value = map.next_value::<&'a RawValue>()?;
-            match parameters
-                .iter()
-                .position(|parameter| parameter.name == key)
-            {
-                Some(index) if values[index].is_none() => values[index] = Some(value),
-                Some(_) => problems.push(format!("`{}` is given twice", shown(&key))),
-                None if problems.len() < 1_000 => {
-                    problems.push(format!(
-                        "`{}` is not a parameter; use {}",
-                        shown(&key),
-                        names(parameters)
-                    ));
-                }
-                None => {}
+            let Some(index) = index else {
+                continue;
+            };
+            if values[index].is_some() {
+                let name = parameters[index].name;
+                problems.add(|| format!("`{name}` is given twice"));
             }
+            values[index] = Some(value);
         }
         Ok(())
     }
 }
 
-fn shown(key: &str) -> String {
-    key.chars().take(64).flat_map(char::escape_debug).collect()
+/// Finds the index of a parameter by its name, without allocating; notes a name that there is not.
+struct NameSeed<'b> {
+    parameters: &'static [ParamEntry],
+    unknown: &'b mut Problems,
+}
+
+impl<'de> DeserializeSeed<'de> for NameSeed<'_> {
+    type Value = Option<usize>;
+
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<Option<usize>, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for NameSeed<'_> {
+    type Value = Option<usize>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the name of a parameter")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Option<usize>, E> {
+        let names = || self.parameters.iter().map(|parameter| parameter.name);
+        let index = names().position(|known| known == name);
+        if index.is_none() {
+            self.unknown.add(|| {
+                let made_up = shown(name, MOST_NAME_CHARACTERS);
+                match nearest(name, names()) {
+                    Some(meant) => {
+                        format!("`{made_up}` is not a parameter (did you mean `{meant}`?)")
+                    }
+                    None => format!("`{made_up}` is not a parameter"),
+                }
+            });
+        }
+        Ok(index)
+    }
 }
 
 /// Deserializes absence: `None` for an `Option`, an error for anything else.
@@ -199,3 +327,6 @@ impl<'de> Deserializer<'de> for Missing {
         newtype_struct seq tuple tuple_struct map struct enum identifier ignored_any
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -15,6 +15,7 @@ mod name;
 mod output;
 mod request;
 mod schema;
+mod text;
 mod tool;
 mod visibility;
 
@@ -23,7 +24,6 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
-pub(crate) use self::arguments::cut_serde_position;
 pub use self::arguments::{Argument, Arguments};
 pub(crate) use self::attribute::write_json;
 pub use self::attribute::{

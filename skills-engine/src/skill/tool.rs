@@ -6,11 +6,12 @@ use std::time::Duration;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
+use super::arguments::decode_whole;
 use super::output::IntoToolResult;
 use super::schema::SchemaSource;
 use super::{
     BoxFuture, Code, Expose, Fault, Instance, Level, ParamEntry, ToolContext, ToolOutput,
-    check_tool_name, cut_serde_position, schema_of,
+    check_tool_name, schema_of,
 };
 
 /// What a handler gives back.
@@ -363,14 +364,4 @@ impl Tool {
             InputSchema::Json(json) => SchemaSource::Json(Arc::clone(json)),
         }
     }
-}
-
-fn decode_whole<A: DeserializeOwned>(arguments: &[u8]) -> Result<A, Fault> {
-    serde_json::from_slice(arguments).map_err(|err| {
-        let message = cut_serde_position(&err.to_string());
-        Fault::new(
-            Code::InvalidArguments,
-            format!("{message}. Correct the arguments and call again"),
-        )
-    })
 }
