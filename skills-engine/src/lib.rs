@@ -13,6 +13,8 @@ pub mod session;
 
 pub mod snapshot;
 
+pub mod tools;
+
 pub mod store;
 
 #[cfg(any(test, feature = "testing"))]
