@@ -60,6 +60,7 @@ pub trait DefaultValue: Serialize {}
 impl<T: Serialize> DefaultValue for T {}
 
 /// A default as the schema shows it.
+#[must_use]
 pub fn default_json<T: DefaultValue>(value: &T) -> serde_json::Value {
     serde_json::to_value(value).unwrap_or_default()
 }
@@ -82,6 +83,7 @@ impl ToolParameter for ToolContext {
 }
 
 /// What a tool's parameter of type `&T` is given.
+#[must_use]
 pub fn tool_context<T: ToolParameter>(cx: &ToolContext) -> &T {
     T::of(cx)
 }
@@ -104,6 +106,7 @@ impl AttributeParameter for AttributeContext {
 }
 
 /// What an attribute's parameter of type `&T` is given.
+#[must_use]
 pub fn attribute_context<T: AttributeParameter>(cx: &AttributeContext) -> &T {
     T::of(cx)
 }

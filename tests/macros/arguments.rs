@@ -56,7 +56,7 @@ impl Taker {
     /// A name that is a keyword.
     #[skill_tool]
     fn raw(&self, r#type: String, r#match: &str) -> String {
-        format!("{type}/{match}", type = r#type, match = r#match)
+        r#type + "/" + r#match
     }
 
     /// A method that is named like a keyword.
@@ -138,7 +138,6 @@ impl Taker {
 
     /// Thirty arguments.
     #[skill_tool]
-    #[expect(clippy::too_many_arguments, reason = "that is what is tested")]
     fn thirty(
         &self,
         a0: u32,

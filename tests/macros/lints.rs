@@ -1,6 +1,9 @@
 //! What the macros write is silent under lints that are stricter than ours.
 #![deny(
-    warnings,
+    unused,
+    deprecated,
+    non_local_definitions,
+    unfulfilled_lint_expectations,
     missing_docs,
     missing_debug_implementations,
     unreachable_pub,
@@ -44,13 +47,13 @@
     clippy::unreachable,
     clippy::unwrap_used,
     clippy::std_instead_of_core,
-    clippy::std_instead_of_alloc,
     clippy::question_mark_used,
-    clippy::single_call_fn,
     clippy::min_ident_chars,
     clippy::ref_patterns,
     clippy::let_underscore_untyped,
     clippy::undocumented_unsafe_blocks,
+    clippy::unnecessary_literal_bound,
+    clippy::unnecessary_wraps,
     clippy::use_self
 )]
 #![allow(
@@ -67,32 +70,22 @@ use skills_engine::{skill, skill_attribute, skill_tool};
 /// A strict skill.
 #[skill(tags = ["a"], factory = Self::make)]
 #[derive(Debug)]
-pub(crate) struct Strict {
+struct Strict {
     /// A field.
     #[skill_attribute(level = Metadata)]
     field: u8,
 }
 
 impl Strict {
-    #[expect(
-        clippy::single_call_fn,
-        clippy::unnecessary_wraps,
-        reason = "a factory is like that"
-    )]
-    fn make(_resources: &Resources) -> Result<Self, String> {
+    #[expect(clippy::unnecessary_wraps, reason = "a factory is like that")]
+    const fn make(_resources: &Resources) -> Result<Self, String> {
         Ok(Self { field: 1 })
     }
 }
 
 /// Its members.
 #[skill]
-#[expect(
-    clippy::allow_attributes,
-    clippy::unused_async,
-    clippy::unused_self,
-    clippy::unused_unit,
-    reason = "the user's own"
-)]
+#[expect(clippy::unused_async, clippy::unused_self, reason = "the user's own")]
 impl Strict {
     /// Does nothing.
     #[skill_tool]
@@ -106,7 +99,7 @@ impl Strict {
         list: &[u8],
         #[param(default = "x")] word: String,
         #[param(default = 1)] number: u8,
-        option: Option<bool>,
+        #[param(default = Some(true))] option: Option<bool>,
         cx: &ToolContext,
     ) -> Result<usize, String> {
         Ok(usize::from(option == Some(true))
@@ -139,7 +132,7 @@ impl Strict {
 /// Alone.
 #[skill]
 #[derive(Debug, Default)]
-pub(crate) struct Alone;
+struct Alone;
 
 /// Nothing in it.
 #[skill]

@@ -67,7 +67,7 @@ pub(super) fn entry(
 struct Argument {
     variable: Ident,
     entry: TokenStream,
-    /// The function that gives the default, if there is one.
+    /// The constant that gives the default, if there is one.
     default: Option<TokenStream>,
     take: TokenStream,
 }
@@ -96,7 +96,7 @@ fn argument(index: usize, parameter: &Parameter, block: &Block, source: &Private
     };
     let variable = local(&format!("argument_{index}"), user);
     let arguments = local("arguments", user);
-    let default_name = format_ident!("__default_{index}", span = span);
+    let default_name = format_ident!("__DEFAULT_{index}", span = span);
     let name = parameter.name.as_deref().unwrap_or_default();
     let name = LitStr::new(name, parameter.span);
     let description = description(None, parameter.doc.as_ref());
@@ -145,7 +145,8 @@ fn default(
     } else {
         value
     };
-    quote_spanned!(at(user)=> fn #name() -> #ty { #value })
+    // A function would be subject to lints that are not the user's to heed.
+    quote_spanned!(at(user)=> const #name: fn() -> #ty = || #value;)
 }
 
 /// A text literal becomes what the parameter takes, and so does an array for a slice.
