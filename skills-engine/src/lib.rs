@@ -5,6 +5,8 @@ mod link;
 
 pub mod skill;
 
+pub mod audit;
+
 pub mod source;
 
 pub mod registry;

@@ -53,15 +53,50 @@ pub struct SessionScope {
     pub(crate) id: SessionId,
     pub(crate) principal: Principal,
     pub(crate) values: HostValues,
+    /// Tells this session from others of the same name before and after it: a count from 1, kept by the engine.
+    pub(crate) incarnation: u64,
+    pub(crate) audit_chain: ChainState,
 }
 
 impl SessionScope {
-    pub(crate) fn new(id: SessionId, principal: Principal) -> Self {
+    pub(crate) fn new(id: SessionId, principal: Principal, incarnation: u64) -> Self {
         Self {
             id,
             principal,
             values: HostValues::default(),
+            incarnation,
+            audit_chain: ChainState::default(),
         }
+    }
+}
+
+/// Where a session's audit chain is in its life. The audit log sets and reads it.
+#[derive(Debug, Default)]
+pub(crate) struct ChainState {
+    has_begun: AtomicBool,
+    has_ended: AtomicBool,
+}
+
+impl ChainState {
+    /// Something of the session was handed to the audit log.
+    pub(crate) fn begin(&self) {
+        // Mostly it is set already, and a store would take the cache line away from other threads.
+        if !self.has_begun() {
+            self.has_begun.store(true, Ordering::Release);
+        }
+    }
+
+    /// The session's end was: what comes later belongs to no chain of its own any more.
+    pub(crate) fn end(&self) {
+        self.has_ended.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn has_begun(&self) -> bool {
+        self.has_begun.load(Ordering::Acquire)
+    }
+
+    pub(crate) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Acquire)
     }
 }
 
@@ -99,7 +134,7 @@ impl TurnScope {
 
     fn detached() -> Arc<Self> {
         let id = SessionId::new("detached").expect("the id is a legal one");
-        let session = Arc::new(SessionScope::new(id, Principal::local()));
+        let session = Arc::new(SessionScope::new(id, Principal::local(), 0));
         Arc::new(Self::new(session, TurnId(0), TurnRequest::empty()))
     }
 }

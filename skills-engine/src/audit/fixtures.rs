@@ -1,0 +1,176 @@
+//! What the tests of this module share.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use super::{
+    AuditError, AuditEvent, AuditKind, AuditLog, AuditRecord, AuditSink, MemoryRing,
+    VisibilityOutcome,
+};
+use crate::skill::{
+    Actor, BoxFuture, Clock, Level, Limits, Principal, SessionId, SessionScope, Span, Timestamp,
+};
+use crate::testing::ManualClock;
+
+pub(super) fn run<F: Future>(future: F) -> F::Output {
+    tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap()
+        .block_on(future)
+}
+
+/// Lets every other task run until it waits.
+pub(super) async fn settle() {
+    for _ in 0..50 {
+        tokio::task::yield_now().await;
+    }
+}
+
+pub(super) fn scope(id: &str, incarnation: u64) -> Arc<SessionScope> {
+    let id = SessionId::new(id).unwrap();
+    let principal = Principal::new("ada", [] as [&str; 0]);
+    Arc::new(SessionScope::new(id, principal, incarnation))
+}
+
+pub(super) fn event(scope: &Arc<SessionScope>, kind: AuditKind) -> AuditEvent {
+    AuditEvent::new(Timestamp(1_767_225_600_000), Actor::Host, kind).scope(Arc::clone(scope))
+}
+
+pub(super) fn opened(skill: &str) -> AuditKind {
+    AuditKind::Visibility {
+        skill: skill.into(),
+        change: VisibilityOutcome::Granted,
+        asked: Some(Level::Complete),
+        old: Level::Metadata,
+        new: Level::Context,
+        span: Some(Span::Ttl(Duration::from_secs(90))),
+        code: None,
+        expires_at: Some(Timestamp(1_767_225_690_000)),
+    }
+}
+
+pub(super) fn view(byte: u8) -> AuditKind {
+    AuditKind::View {
+        digest: [byte; 32],
+        bytes: 10,
+        timed_out: Vec::new(),
+    }
+}
+
+pub(super) fn ended() -> AuditKind {
+    AuditKind::SessionEnded {
+        reason: "done".into(),
+    }
+}
+
+/// `session kind` of every record.
+pub(super) fn outline(records: &[AuditRecord]) -> Vec<String> {
+    let of = |record: &AuditRecord| {
+        let entry = record.entry().unwrap();
+        let session = entry.session.as_deref().unwrap_or("-");
+        format!("{session} {}", entry.kind)
+    };
+    records.iter().map(of).collect()
+}
+
+/// What a sink does with one batch.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Behavior {
+    Fail,
+    Hang,
+    /// Stores the batch and does not answer.
+    StoreAndHang,
+    /// Stores the batch and says that it is not known.
+    StoreUncertain,
+    Panic,
+}
+
+/// A ring that misbehaves as told, batch by batch, and then works; it takes no record twice.
+#[derive(Debug, Default)]
+pub(super) struct ScriptedSink {
+    pub(super) ring: MemoryRing,
+    script: Mutex<VecDeque<Behavior>>,
+    /// What it does when the script is over.
+    always: Mutex<Option<Behavior>>,
+}
+
+impl ScriptedSink {
+    pub(super) fn then(self: Arc<Self>, behavior: Behavior) -> Arc<Self> {
+        self.script.lock().unwrap().push_back(behavior);
+        self
+    }
+
+    pub(super) fn always(&self, behavior: Option<Behavior>) {
+        *self.always.lock().unwrap() = behavior;
+    }
+
+    async fn store(&self, records: &[AuditRecord]) {
+        let known = self.ring.records();
+        let new: Vec<_> = records
+            .iter()
+            .filter(|record| !known.contains(record))
+            .cloned()
+            .collect();
+        self.ring.append(&new).await.unwrap();
+    }
+}
+
+impl AuditSink for ScriptedSink {
+    fn append<'a>(&'a self, records: &'a [AuditRecord]) -> BoxFuture<'a, Result<(), AuditError>> {
+        let scripted = self.script.lock().unwrap().pop_front();
+        let behavior = scripted.or(*self.always.lock().unwrap());
+        Box::pin(async move {
+            match behavior {
+                Some(Behavior::Fail) => Err(AuditError::failed("the disk is full")),
+                Some(Behavior::Hang) => std::future::pending().await,
+                Some(Behavior::Panic) => panic!("a bug in the sink"),
+                Some(Behavior::StoreAndHang) => {
+                    self.store(records).await;
+                    std::future::pending().await
+                }
+                Some(Behavior::StoreUncertain) => {
+                    self.store(records).await;
+                    Err(AuditError::uncertain("the connection was lost"))
+                }
+                None => {
+                    self.store(records).await;
+                    Ok(())
+                }
+            }
+        })
+    }
+}
+
+pub(super) fn start(sinks: &[&Arc<ScriptedSink>], queue: usize) -> (AuditLog, ManualClock) {
+    let clock = ManualClock::default();
+    let mut limits = Limits::default();
+    limits.audit_queue = queue;
+    let sinks = sinks
+        .iter()
+        .map(|sink| Arc::clone(sink) as Arc<dyn AuditSink>)
+        .collect();
+    let shared: Arc<dyn Clock> = Arc::new(clock.clone());
+    (AuditLog::start(sinks, shared, &limits, None), clock)
+}
+
+pub(super) fn sink() -> Arc<ScriptedSink> {
+    Arc::default()
+}
+
+/// A log that has ended normally, over `sessions` sessions, and its last head.
+pub(super) fn written_log(events: usize, sessions: u64) -> Vec<AuditRecord> {
+    run(async {
+        let sink = sink();
+        let (log, _clock) = start(&[&sink], 65_536);
+        let scopes: Vec<_> = (1..=sessions)
+            .map(|number| scope(&format!("s{number}"), number))
+            .collect();
+        for index in 0..events {
+            let scope = &scopes[index * 7 % scopes.len()];
+            log.record(event(scope, view(index as u8)).reason("look\n\"here\""));
+        }
+        log.flush().await;
+        sink.ring.records()
+    })
+}
