@@ -15,6 +15,8 @@ pub mod session;
 
 pub mod snapshot;
 
+pub mod prompt;
+
 pub mod tools;
 
 pub mod store;
