@@ -172,7 +172,7 @@ impl Assembly {
                     name: (*attribute.definition.name).into(),
                     definition: attribute.definition.clone(),
                     reader: attribute.reader.clone(),
-                    schema: self.schemas.value_schema(&attribute.definition.schema),
+                    schema: self.schemas.value_schema(attribute.definition.schema),
                 }),
         );
         let attribute_level = |attribute: &RegisteredAttribute| {

@@ -77,6 +77,7 @@ impl Registry {
     }
 
     /// All skills, by id.
+    #[must_use]
     pub fn list(&self) -> impl ExactSizeIterator<Item = &Arc<dyn Skill>> {
         self.skills.iter().map(|registered| &registered.skill)
     }

@@ -6,8 +6,10 @@ use std::time::Duration;
 use serde::Serialize;
 
 use super::Fault;
-use super::schema::SchemaSource;
-use super::{AttributeContext, BoxFuture, Expose, Instance, Level, check_tool_name, schema_of};
+use super::{
+    AttributeContext, BoxFuture, Expose, Instance, Level, SchemaFunction, check_tool_name,
+    schema_of,
+};
 
 /// A type that can be an attribute's value.
 #[diagnostic::on_unimplemented(
@@ -68,15 +70,17 @@ pub struct AttributeDefinition {
     pub cache: Option<Cache>,
     /// Whether the value may depend on who asks; such values are never shared between sessions.
     pub takes_context: bool,
-    pub(crate) schema: SchemaSource,
+    pub(crate) schema: SchemaFunction,
 }
 
 /// A sync reader: writes the value as JSON text.
 pub(crate) type SyncRead =
     dyn Fn(&AttributeContext, &mut Vec<u8>) -> Result<(), AttributeFault> + Send + Sync;
 /// An async reader: gives the value as JSON text.
-pub(crate) type AsyncRead =
-    dyn Fn(AttributeContext) -> BoxFuture<'static, Result<Vec<u8>, AttributeFault>> + Send + Sync;
+pub(crate) type AsyncRead = dyn Fn(AttributeContext) -> ValueFuture + Send + Sync;
+
+/// A future of an attribute's value, as JSON text.
+pub(crate) type ValueFuture = BoxFuture<'static, Result<Vec<u8>, AttributeFault>>;
 
 /// How an attribute's value is obtained, always as JSON text.
 #[derive(Clone)]
@@ -96,10 +100,7 @@ pub enum AttributeReader {
     ),
     /// An async method of an annotated type.
     #[doc(hidden)]
-    AsyncMethod(
-        Instance,
-        fn(&Instance, AttributeContext) -> BoxFuture<'static, Result<Vec<u8>, AttributeFault>>,
-    ),
+    AsyncMethod(Instance, fn(&Instance, AttributeContext) -> ValueFuture),
 }
 
 impl AttributeReader {
@@ -129,10 +130,7 @@ impl AttributeReader {
     }
 
     /// The future of an async reader; `None` when the reader is sync.
-    pub(crate) fn future(
-        &self,
-        cx: &AttributeContext,
-    ) -> Option<BoxFuture<'static, Result<Vec<u8>, AttributeFault>>> {
+    pub(crate) fn future(&self, cx: &AttributeContext) -> Option<ValueFuture> {
         match self {
             Self::Async(read) => Some(read(cx.clone())),
             Self::AsyncMethod(instance, read) => Some(read(instance, cx.clone())),
@@ -181,7 +179,7 @@ impl Attribute {
             timeout: None,
             cache: None,
             takes_context,
-            schema: SchemaSource::Function(schema_of::<T>),
+            schema: schema_of::<T>,
         };
         Self { definition, reader }
     }

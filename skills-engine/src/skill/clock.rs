@@ -1,6 +1,10 @@
 use std::fmt;
+use std::future::poll_fn;
+use std::pin::pin;
+use std::task::Poll;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use futures_util::future::{Either, select};
 use serde::{Deserialize, Serialize};
 
 use super::BoxFuture;
@@ -103,6 +107,24 @@ impl Clock for SystemClock {
 
     fn sleep(&self, duration: Duration) -> BoxFuture<'static, ()> {
         Box::pin(tokio::time::sleep(duration))
+    }
+}
+
+/// The result of a future, or `None` when it takes longer than `limit` on this clock.
+///
+/// A timer costs more than most of what is waited for, so it is set only for a future that is not ready at once.
+pub(crate) async fn within<F: Future>(
+    clock: &dyn Clock,
+    limit: Duration,
+    future: F,
+) -> Option<F::Output> {
+    let mut future = pin!(future);
+    if let Poll::Ready(output) = poll_fn(|cx| Poll::Ready(future.as_mut().poll(cx))).await {
+        return Some(output);
+    }
+    match select(future, clock.sleep(limit)).await {
+        Either::Left((output, _)) => Some(output),
+        Either::Right(_) => None,
     }
 }
 

@@ -1,4 +1,4 @@
-use std::fmt;
+use std::fmt::{self, Write as _};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -178,5 +178,10 @@ fn random_hex() -> Result<String, Fault> {
             "the operating system gives no randomness",
         )
     })?;
-    Ok(bytes.iter().map(|byte| format!("{byte:02x}")).collect())
+    let mut hex = String::with_capacity(32);
+    for byte in bytes {
+        // Writing to a string does not fail.
+        let _ = write!(hex, "{byte:02x}");
+    }
+    Ok(hex)
 }

@@ -5,9 +5,10 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use super::attribute::ValueFuture;
 use super::{
-    Annotations, AttributeContext, AttributeFault, BoxFuture, Cache, Call, Evaluation, Expose,
-    Instance, Level, SchemaFunction, ToolContext,
+    Annotations, AttributeContext, AttributeFault, Cache, Call, Evaluation, Expose, Instance,
+    Level, SchemaFunction, ToolContext,
 };
 
 /// A place in source code.
@@ -72,8 +73,11 @@ impl Origin {
 #[derive(Clone, Default)]
 pub struct Resources {
     values: Arc<Mutex<HashMap<TypeId, Arc<dyn Any + Send + Sync>>>>,
-    skills: Option<Arc<dyn Fn(TypeId, &'static str) -> Result<Instance, String> + Send + Sync>>,
+    skills: Option<Arc<SkillSource>>,
 }
+
+/// Makes or finds the instance of a type, whose skill has this id.
+type SkillSource = dyn Fn(TypeId, &'static str) -> Result<Instance, String> + Send + Sync;
 
 impl Resources {
     /// Puts a value, replacing an earlier one of its type.
@@ -120,10 +124,7 @@ impl Resources {
         })
     }
 
-    pub(crate) fn with_skills(
-        &self,
-        skills: Arc<dyn Fn(TypeId, &'static str) -> Result<Instance, String> + Send + Sync>,
-    ) -> Self {
+    pub(crate) fn with_skills(&self, skills: Arc<SkillSource>) -> Self {
         Self {
             values: Arc::clone(&self.values),
             skills: Some(skills),
@@ -217,7 +218,7 @@ pub enum ReadEntry {
     /// A field or a sync method.
     Sync(fn(&Instance, &AttributeContext, &mut Vec<u8>) -> Result<(), AttributeFault>),
     /// An async method.
-    Async(fn(&Instance, AttributeContext) -> BoxFuture<'static, Result<Vec<u8>, AttributeFault>>),
+    Async(fn(&Instance, AttributeContext) -> ValueFuture),
 }
 
 impl fmt::Debug for ReadEntry {

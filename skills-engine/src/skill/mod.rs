@@ -31,6 +31,7 @@ pub use self::attribute::{
     Evaluation,
 };
 pub use self::builder::{BuiltSkill, SkillBuilder};
+pub(crate) use self::clock::within;
 pub use self::clock::{Clock, SystemClock, Timestamp};
 pub use self::context::{
     AttributeContext, HostValues, Progress, SessionScope, ToolContext, TurnScope,
@@ -47,7 +48,7 @@ pub(crate) use self::lock::lock;
 pub use self::name::{check_skill_id, check_tool_name, words_of};
 pub use self::output::{Content, IntoToolResult, ToolOutput};
 pub use self::request::{Message, TurnRequest};
-pub(crate) use self::schema::{SchemaCache, SchemaSource};
+pub(crate) use self::schema::SchemaCache;
 pub use self::schema::{SchemaFunction, normalize_schema, schema_of};
 pub(crate) use self::text::{is_hidden, push_visible, shown};
 pub use self::tool::{

@@ -1,4 +1,4 @@
-use super::{Code, Fault};
+use super::{Code, Fault, shown};
 
 /// Checks the id of a macro or builder skill: `[a-z][a-z0-9-]{0,63}`.
 ///
@@ -14,7 +14,7 @@ pub fn check_skill_id(id: &str) -> Result<(), Fault> {
     if starts_with_letter && id.len() <= 64 && id.bytes().all(is_legal) {
         return Ok(());
     }
-    let shown: String = id.chars().take(80).flat_map(char::escape_debug).collect();
+    let shown = shown(id, 80);
     Err(Fault::new(
         Code::InvalidArguments,
         format!(
@@ -33,7 +33,7 @@ pub fn check_tool_name(name: &str) -> Result<(), Fault> {
     if !name.is_empty() && name.len() <= 64 && name.bytes().all(is_legal) {
         return Ok(());
     }
-    let shown: String = name.chars().take(80).flat_map(char::escape_debug).collect();
+    let shown = shown(name, 80);
     Err(Fault::new(
         Code::InvalidArguments,
         format!(

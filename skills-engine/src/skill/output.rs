@@ -100,6 +100,10 @@ impl ToolOutput {
         self
     }
 
+    pub(crate) fn to_model_text(&self, _limit: usize) -> (String, bool) {
+        (String::new(), false)
+    }
+
     /// The pieces, in order.
     #[must_use]
     pub fn content(&self) -> &[Content] {

@@ -162,6 +162,10 @@ pub trait Visibility: Send + Sync {
     fn search<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Vec<SkillMatch>, Fault>>;
 }
 
+#[expect(
+    clippy::ref_option,
+    reason = "serde calls it with a reference to the field"
+)]
 fn optional_time<S: serde::Serializer>(
     time: &Option<Timestamp>,
     serializer: S,

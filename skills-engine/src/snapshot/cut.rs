@@ -1,3 +1,5 @@
+use std::fmt::Write as _;
+
 use serde_json::Value;
 
 /// Cuts every string of a JSON text that has more than `most` characters, and marks the cut; `None` when there is none.
@@ -32,7 +34,8 @@ fn cut_text(text: &mut String, most: usize) -> bool {
     };
     let dropped = text[end..].chars().count();
     text.truncate(end);
-    text.push_str(&format!("… [cut: {dropped} more characters]"));
+    // Writing to a string does not fail.
+    let _ = write!(text, "… [cut: {dropped} more characters]");
     true
 }
 

@@ -7,7 +7,6 @@ mod pool;
 mod slot;
 
 pub(crate) use self::compose::{SnapshotTool, compose_snapshot};
-pub(crate) use self::cut::cut_strings;
-pub(crate) use self::live::{Evaluator, LiveEntry, LiveTable, LiveValues, SessionSlots, Viewer};
+pub(crate) use self::live::{Evaluator, LiveTable, LiveValues, SessionSlots, Viewer};
 pub(crate) use self::pool::{BlockingPool, PoolError};
 pub use self::slot::AttributeStatus;

@@ -4,7 +4,7 @@ mod construct;
 mod linked;
 mod typed;
 
-pub(crate) use self::construct::{Constructed, Provided, construct};
+pub(crate) use self::construct::{Provided, construct};
 pub use self::linked::Linked;
 pub(crate) use self::linked::{blocks_by_type, linked_entries};
 pub(crate) use self::typed::typed_skill;

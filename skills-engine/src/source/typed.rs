@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::skill::{
     Attribute, AttributeContext, AttributeDefinition, AttributeEntry, AttributeReader, BlockEntry,
-    Evaluation, InputSchema, Instance, Place, ReadEntry, SchemaSource, Skill, SkillDefinition,
-    SkillEntry, Tool, ToolDefinition, ToolEntry, ToolHandler,
+    Evaluation, InputSchema, Instance, Place, ReadEntry, Skill, SkillDefinition, SkillEntry, Tool,
+    ToolDefinition, ToolEntry, ToolHandler,
 };
 
 /// A skill made of an annotated type and one instance of it.
@@ -161,7 +161,7 @@ fn attribute_of(entry: &AttributeEntry, reader: AttributeReader) -> Attribute {
         timeout: entry.timeout_ms.map(Duration::from_millis),
         cache: entry.cache,
         takes_context: entry.takes_context,
-        schema: SchemaSource::Function(entry.schema),
+        schema: entry.schema,
     };
     Attribute::from_parts(definition, reader)
 }
