@@ -1,7 +1,11 @@
-//! How it is said: untrusted text inside a prompt.
+//! How it is said: the text that tells a model which skills there are and what is open.
 
+mod composer;
 mod escape;
+mod standard;
 
+pub use self::composer::{AttributeText, LiveText, PromptComposer, SkillText, ToolText};
 pub use self::escape::{
     escape_attribute, escape_json_text, escape_line, escape_terminal, escape_text,
 };
+pub use self::standard::StandardComposer;

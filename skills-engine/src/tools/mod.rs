@@ -1,5 +1,12 @@
-//! What the model may do: names on the wire.
+//! What the model may do: names and definitions on the wire, and how a call is carried out.
 
+mod catalogue;
+mod dispatch;
+mod psl_skill;
 mod wire;
 
-pub use self::wire::{WireCollision, WireNames, wire_name};
+pub(crate) use self::catalogue::Catalogue;
+pub use self::catalogue::Dialect;
+pub(crate) use self::dispatch::{Dispatch, dispatch};
+pub(crate) use self::psl_skill::PslSkill;
+pub use self::wire::wire_name;

@@ -1,12 +1,6 @@
 //! Names of tools as models and providers see them.
 
-use std::collections::HashMap;
-use std::collections::hash_map::Entry;
-use std::sync::Arc;
-
 use sha2::{Digest, Sha256};
-
-use crate::skill::shown;
 
 /// Bytes of a name on the wire: what providers take.
 const MOST_BYTES: usize = 64;
@@ -64,95 +58,6 @@ pub fn wire_name(skill: &str, tool: &str) -> String {
     name
 }
 
-/// The names on the wire of all tools of a registry, each owned by one tool.
-#[derive(Clone, Debug, Default)]
-pub struct WireNames {
-    owners: HashMap<Arc<str>, Owner>,
-}
-
-#[derive(Clone, Debug)]
-struct Owner {
-    skill: Box<str>,
-    tool: Box<str>,
-}
-
-impl WireNames {
-    /// Gives a tool its name.
-    ///
-    /// # Errors
-    ///
-    /// When another tool has that name already, or this very tool has.
-    pub fn claim(&mut self, skill: &str, tool: &str) -> Result<Arc<str>, WireCollision> {
-        self.claim_as(wire_name(skill, tool), skill, tool)
-    }
-
-    /// Gives a tool a bare name, such as `load_skill`, which is taken as it is.
-    ///
-    /// # Errors
-    ///
-    /// When a tool has that name already.
-    pub fn claim_bare(
-        &mut self,
-        name: &str,
-        skill: &str,
-        tool: &str,
-    ) -> Result<Arc<str>, WireCollision> {
-        self.claim_as(name.to_owned(), skill, tool)
-    }
-
-    fn claim_as(
-        &mut self,
-        name: String,
-        skill: &str,
-        tool: &str,
-    ) -> Result<Arc<str>, WireCollision> {
-        match self.owners.entry(name.into()) {
-            Entry::Vacant(entry) => {
-                let name = Arc::clone(entry.key());
-                entry.insert(Owner {
-                    skill: skill.into(),
-                    tool: tool.into(),
-                });
-                Ok(name)
-            }
-            Entry::Occupied(entry) => {
-                let owner = entry.get();
-                Err(WireCollision {
-                    name: entry.key().to_string(),
-                    first: (owner.skill.to_string(), owner.tool.to_string()),
-                    second: (skill.to_owned(), tool.to_owned()),
-                })
-            }
-        }
-    }
-}
-
-/// Two tools whose names on the wire are the same.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "the tools {} and {} are both named `{name}` on the wire; rename one of them",
-    owner(.first),
-    owner(.second)
-)]
-#[non_exhaustive]
-pub struct WireCollision {
-    /// The name.
-    pub name: String,
-    /// Who had it: id of the skill, name of the tool.
-    pub first: (String, String),
-    /// Who wanted it.
-    pub second: (String, String),
-}
-
-fn owner((skill, tool): &(String, String)) -> String {
-    const MOST_CHARACTERS: usize = 80;
-    format!(
-        "`{}` of skill `{}`",
-        shown(tool, MOST_CHARACTERS),
-        shown(skill, MOST_CHARACTERS)
-    )
-}
-
 #[cfg(test)]
 mod tests {
     use std::collections::HashMap;
@@ -160,7 +65,7 @@ mod tests {
     use proptest::prelude::*;
     use proptest::test_runner::RngSeed;
 
-    use super::{WireNames, wire_name};
+    use super::wire_name;
 
     #[test]
     fn names_are_stable() {
@@ -209,40 +114,6 @@ mod tests {
         ] {
             assert_eq!(wire_name(skill, tool), expected, "{name}");
         }
-    }
-
-    #[test]
-    fn a_name_has_one_owner() {
-        let mut names = WireNames::default();
-        assert_eq!(names.claim("a", "b__c").as_deref(), Ok("a__b__c"));
-        assert_eq!(names.claim("a", "b").as_deref(), Ok("a__b"));
-        assert_eq!(
-            names.claim_bare("load_skill", "engine", "load").as_deref(),
-            Ok("load_skill")
-        );
-        for (skill, tool, expected) in [
-            (
-                "a__b",
-                "c",
-                "the tools `b__c` of skill `a` and `c` of skill `a__b` are both named `a__b__c` on the wire; \
-                 rename one of them",
-            ),
-            (
-                "a",
-                "b",
-                "the tools `b` of skill `a` and `b` of skill `a` are both named `a__b` on the wire; rename one of them",
-            ),
-        ] {
-            let collision = names.claim(skill, tool).expect_err("the name is taken");
-            assert_eq!(collision.to_string(), expected);
-        }
-        let collision = names
-            .claim_bare("load_skill", "\u{202e}x\n", "load")
-            .expect_err("the name is taken");
-        assert!(
-            collision.to_string().contains("skill `\\u{202e}x\\n`"),
-            "{collision}"
-        );
     }
 
     proptest! {

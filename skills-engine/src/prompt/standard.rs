@@ -1,0 +1,149 @@
+use super::composer::{AttributeText, LiveText, PromptComposer, SkillText, ToolText};
+use super::escape::{escape_attribute, escape_json_text, escape_line, escape_text};
+use crate::skill::Level;
+
+/// The composer that engines use unless they are given another.
+///
+/// Its text begins with
+///
+/// ```text
+#[doc = include_str!("introduction.txt")]
+/// ```
+///
+/// and goes on with one `<skill>` element per skill inside `<skills>`, one `<opened>` element per opening, in the
+/// order of the openings, and one `<live>` element with the values that may change from call to call:
+///
+/// ```text
+/// <skills>
+/// <skill id="helpdesk" name="Helpdesk" level="METADATA" tags="support">
+/// Answers help-desk questions and manages tickets.
+/// - default_sla = "24h": Default time to resolve a ticket.
+/// </skill>
+/// </skills>
+///
+/// <opened skill="helpdesk" level="CONTEXT">
+/// - open_tickets (live): Tickets that wait for an answer.
+/// - tool helpdesk__get_ticket_faq
+/// </opened>
+///
+/// <live>
+/// - helpdesk.open_tickets = 3
+/// </live>
+/// ```
+#[derive(Clone, Copy, Debug, Default)]
+#[non_exhaustive]
+pub struct StandardComposer;
+
+const INTRODUCTION: &str = include_str!("introduction.txt");
+
+impl PromptComposer for StandardComposer {
+    fn open_catalogue(&self, out: &mut String) {
+        out.push_str(INTRODUCTION);
+        out.push_str("\n<skills>\n");
+    }
+
+    fn skill(&self, skill: &SkillText<'_>, out: &mut String) {
+        out.push_str("<skill id=\"");
+        escape_attribute(skill.id, out);
+        out.push_str("\" name=\"");
+        escape_attribute(skill.name, out);
+        out.push_str("\" level=\"");
+        out.push_str(skill.level.as_str());
+        if !skill.tags.is_empty() {
+            out.push_str("\" tags=\"");
+            for (index, tag) in skill.tags.iter().enumerate() {
+                out.push_str(if index == 0 { "" } else { ", " });
+                escape_attribute(tag, out);
+            }
+        }
+        out.push_str("\">\n");
+        paragraph(skill.description, out);
+        members(&skill.attributes, &skill.tools, out);
+        instructions(skill.instructions, out);
+        out.push_str("</skill>\n");
+    }
+
+    fn close_catalogue(&self, out: &mut String) {
+        out.push_str("</skills>\n");
+    }
+
+    fn opened(&self, _from: Level, skill: &SkillText<'_>, out: &mut String) {
+        out.push_str("\n<opened skill=\"");
+        escape_attribute(skill.id, out);
+        out.push_str("\" level=\"");
+        out.push_str(skill.level.as_str());
+        out.push_str("\">\n");
+        members(&skill.attributes, &skill.tools, out);
+        instructions(skill.instructions, out);
+        out.push_str("</opened>\n");
+    }
+
+    fn live(&self, values: &[LiveText<'_>], out: &mut String) {
+        out.push_str("\n<live>\n");
+        for value in values {
+            out.push_str("- ");
+            escape_line(value.skill, out);
+            out.push('.');
+            escape_line(value.attribute, out);
+            out.push_str(" = ");
+            escape_json_text(value.value, out);
+            if let Some(status) = value.status {
+                out.push_str(" (");
+                out.push_str(status.as_str());
+                out.push(')');
+            }
+            if let Some(time) = value.as_of {
+                out.push_str(" (as of ");
+                out.push_str(&time.to_string());
+                out.push(')');
+            }
+            if value.value == "null" {
+                out.push_str(" (schema: ");
+                escape_json_text(value.schema, out);
+                out.push(')');
+            }
+            out.push('\n');
+        }
+        out.push_str("</live>\n");
+    }
+}
+
+fn paragraph(text: &str, out: &mut String) {
+    let text = text.trim();
+    if !text.is_empty() {
+        escape_text(text, out);
+        out.push('\n');
+    }
+}
+
+fn members(attributes: &[AttributeText<'_>], tools: &[ToolText<'_>], out: &mut String) {
+    for attribute in attributes {
+        out.push_str("- ");
+        escape_line(attribute.name, out);
+        match attribute.value {
+            Some(value) => {
+                out.push_str(" = ");
+                escape_json_text(value, out);
+            }
+            None => out.push_str(" (live)"),
+        }
+        if !attribute.description.is_empty() {
+            out.push_str(": ");
+            escape_line(attribute.description, out);
+        }
+        out.push('\n');
+    }
+    for tool in tools {
+        // What a tool does stands in the tool list; saying it here again would pay for it twice.
+        out.push_str("- tool ");
+        escape_line(tool.name, out);
+        out.push('\n');
+    }
+}
+
+fn instructions(text: Option<&str>, out: &mut String) {
+    if let Some(text) = text {
+        out.push_str("Instructions:\n");
+        paragraph(text, out);
+    }
+}

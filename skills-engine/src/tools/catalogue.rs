@@ -1,0 +1,236 @@
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, OnceLock};
+
+use serde::Serialize;
+use serde_json::value::RawValue;
+
+use super::wire::wire_name;
+use crate::registry::{RegisteredTool, Registry, ToolIndex};
+use crate::skill::Annotations;
+
+/// The wire form of a tool list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Dialect {
+    /// `tools` of `OpenAI`'s chat completions, and of what is compatible with it.
+    OpenAiChat,
+    /// `tools` of `OpenAI`'s responses.
+    OpenAiResponses,
+    /// `tools` of Anthropic's messages.
+    Anthropic,
+    /// `tools` of Gemini's content generation.
+    Gemini,
+    /// `tools` of MCP's `tools/list`.
+    Mcp,
+}
+
+impl Dialect {
+    const COUNT: usize = 5;
+
+    const fn frame(self) -> (&'static str, &'static str) {
+        match self {
+            Self::OpenAiChat | Self::OpenAiResponses | Self::Anthropic | Self::Mcp => ("[", "]"),
+            Self::Gemini => ("[{\"functionDeclarations\":[", "]}]"),
+        }
+    }
+}
+
+/// Every tool of a registry as it stands on the wire.
+#[derive(Debug)]
+pub(crate) struct Catalogue {
+    names: Vec<Arc<str>>,
+    by_name: HashMap<Arc<str>, ToolIndex>,
+    definitions: [OnceLock<Definitions>; Dialect::COUNT],
+}
+
+/// All definitions in one dialect, each followed by a comma, so that a run of tools is one copy.
+#[derive(Debug)]
+struct Definitions {
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Catalogue {
+    /// Names every tool; the error lists the pairs that would have one name.
+    pub(crate) fn new(registry: &Registry) -> Result<Self, Vec<String>> {
+        let mut names = Vec::with_capacity(registry.tools.len());
+        let mut by_name: HashMap<Arc<str>, ToolIndex> =
+            HashMap::with_capacity(registry.tools.len());
+        let mut problems = Vec::new();
+        for (index, tool) in (0..).zip(&registry.tools) {
+            let skill = &registry.skill(tool.skill).id;
+            let name: Arc<str> = wire_name(skill, &tool.name).into();
+            if let Some(other) = by_name.insert(Arc::clone(&name), index) {
+                let other = registry.tool(other);
+                problems.push(format!(
+                    "tool `{}` of skill `{}` and tool `{}` of skill `{skill}` would both be called `{name}`; rename one",
+                    other.name,
+                    registry.skill(other.skill).id,
+                    tool.name,
+                ));
+            }
+            names.push(name);
+        }
+        if problems.is_empty() {
+            Ok(Self {
+                names,
+                by_name,
+                definitions: Default::default(),
+            })
+        } else {
+            Err(problems)
+        }
+    }
+
+    pub(crate) fn name(&self, tool: ToolIndex) -> &Arc<str> {
+        &self.names[tool as usize]
+    }
+
+    pub(crate) fn find(&self, name: &str) -> Option<ToolIndex> {
+        self.by_name.get(name).copied()
+    }
+
+    /// The list of the tools in `runs`, in that order, as JSON text.
+    pub(crate) fn list(
+        &self,
+        registry: &Registry,
+        dialect: Dialect,
+        runs: &[Range<ToolIndex>],
+    ) -> String {
+        let definitions =
+            self.definitions[dialect as usize].get_or_init(|| self.define(registry, dialect));
+        let (open, close) = dialect.frame();
+        let pieces = || runs.iter().map(|run| definitions.run(run));
+        let length: usize = pieces().map(str::len).sum();
+        let mut list = String::with_capacity(open.len() + length + close.len());
+        list.push_str(open);
+        for piece in pieces() {
+            list.push_str(piece);
+        }
+        if length > 0 {
+            list.pop();
+        }
+        list.push_str(close);
+        list
+    }
+
+    fn define(&self, registry: &Registry, dialect: Dialect) -> Definitions {
+        let mut text = Vec::new();
+        let mut ends = Vec::with_capacity(registry.tools.len());
+        for (tool, name) in registry.tools.iter().zip(&self.names) {
+            write_definition(tool, name, dialect, &mut text);
+            text.push(b',');
+            ends.push(text.len());
+        }
+        // serde_json writes UTF-8 and nothing else.
+        Definitions {
+            text: String::from_utf8(text).unwrap_or_default(),
+            ends,
+        }
+    }
+}
+
+impl Definitions {
+    fn run(&self, run: &Range<ToolIndex>) -> &str {
+        let end_before = |index: u32| {
+            index
+                .checked_sub(1)
+                .map_or(0, |before| self.ends[before as usize])
+        };
+        &self.text[end_before(run.start)..end_before(run.end.max(run.start))]
+    }
+}
+
+fn write_definition(tool: &RegisteredTool, name: &str, dialect: Dialect, out: &mut Vec<u8>) {
+    #[derive(Serialize)]
+    struct Function<'a> {
+        #[serde(skip_serializing_if = "Option::is_none", rename = "type")]
+        kind: Option<&'a str>,
+        name: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        title: Option<&'a str>,
+        description: &'a str,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        parameters: Option<&'a RawValue>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        input_schema: Option<&'a RawValue>,
+        #[serde(skip_serializing_if = "Option::is_none", rename = "inputSchema")]
+        mcp_schema: Option<&'a RawValue>,
+        #[serde(
+            skip_serializing_if = "Option::is_none",
+            rename = "parametersJsonSchema"
+        )]
+        gemini_schema: Option<&'a RawValue>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        annotations: Option<Annotations>,
+    }
+    #[derive(Serialize)]
+    struct Wrapped<'a> {
+        #[serde(rename = "type")]
+        kind: &'a str,
+        function: Function<'a>,
+    }
+    let schema = serde_json::from_str(&tool.input_schema).unwrap_or(RawValue::NULL);
+    let plain = Function {
+        kind: None,
+        name,
+        title: None,
+        description: &tool.definition.description,
+        parameters: None,
+        input_schema: None,
+        mcp_schema: None,
+        gemini_schema: None,
+        annotations: None,
+    };
+    let written = match dialect {
+        Dialect::OpenAiChat => {
+            let function = Function {
+                parameters: Some(schema),
+                ..plain
+            };
+            serde_json::to_writer(
+                out,
+                &Wrapped {
+                    kind: "function",
+                    function,
+                },
+            )
+        }
+        Dialect::OpenAiResponses => serde_json::to_writer(
+            out,
+            &Function {
+                kind: Some("function"),
+                parameters: Some(schema),
+                ..plain
+            },
+        ),
+        Dialect::Anthropic => serde_json::to_writer(
+            out,
+            &Function {
+                input_schema: Some(schema),
+                ..plain
+            },
+        ),
+        Dialect::Gemini => serde_json::to_writer(
+            out,
+            &Function {
+                gemini_schema: Some(schema),
+                ..plain
+            },
+        ),
+        Dialect::Mcp => serde_json::to_writer(
+            out,
+            &Function {
+                title: tool.definition.title.as_deref(),
+                mcp_schema: Some(schema),
+                annotations: Some(tool.definition.annotations),
+                ..plain
+            },
+        ),
+    };
+    debug_assert!(
+        written.is_ok(),
+        "texts and checked JSON are all there is to write"
+    );
+}
