@@ -21,6 +21,8 @@ pub mod tools;
 
 pub mod store;
 
+pub mod engine;
+
 #[cfg(any(test, feature = "testing"))]
 pub mod testing;
 
@@ -30,3 +32,6 @@ pub mod __private;
 
 #[cfg(feature = "macros")]
 pub use skills_engine_macros::{skill, skill_attribute, skill_tool};
+
+pub use self::engine::{Engine, Session, Turn};
+pub use self::skill::{Level, Principal, Span};

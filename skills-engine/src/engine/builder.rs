@@ -1,0 +1,361 @@
+use std::borrow::Cow;
+use std::collections::BTreeSet;
+use std::sync::atomic::AtomicU64;
+use std::sync::{Arc, RwLock};
+use std::time::Duration;
+
+use dashmap::DashMap;
+
+use super::Engine;
+use super::epoch::Epoch;
+use super::inner::EngineInner;
+use super::reaper::reap;
+use super::search::{SkillSearch, TermSearch};
+use crate::audit::{AuditEvent, AuditKey, AuditKind, AuditLog, AuditSink, MemoryRing};
+use crate::prompt::{PromptComposer, StandardComposer};
+use crate::registry::{BuildError, Registry};
+use crate::session::VisibilityStore;
+use crate::skill::{
+    Actor, Clock, Limits, Resources, Skill, SkillEntry, SkillType, SystemClock, check_skill_id,
+};
+use crate::snapshot::BlockingPool;
+use crate::source::{Linked, Provided, blocks_by_type, construct, linked_entries, typed_skill};
+use crate::store::MemoryStore;
+use crate::tools::PslSkill;
+
+/// Puts an [`Engine`] together.
+#[must_use]
+pub struct EngineBuilder {
+    linked: Linked,
+    resources: Resources,
+    provided: Vec<Provided>,
+    skills: Vec<Arc<dyn Skill>>,
+    without: BTreeSet<String>,
+    disabled: BTreeSet<String>,
+    expected: Vec<&'static str>,
+    is_enabled: bool,
+    limits: Limits,
+    clock: Arc<dyn Clock>,
+    store: Arc<dyn VisibilityStore>,
+    sinks: Vec<Arc<dyn AuditSink>>,
+    audit_key: Option<AuditKey>,
+    composer: Arc<dyn PromptComposer>,
+    search: Arc<dyn SkillSearch>,
+}
+
+impl Default for EngineBuilder {
+    fn default() -> Self {
+        Self {
+            linked: Linked::All,
+            resources: Resources::default(),
+            provided: Vec::new(),
+            skills: Vec::new(),
+            without: BTreeSet::new(),
+            disabled: BTreeSet::new(),
+            expected: Vec::new(),
+            is_enabled: true,
+            limits: Limits::default(),
+            clock: Arc::new(SystemClock::default()),
+            store: Arc::new(MemoryStore::default()),
+            sinks: Vec::new(),
+            audit_key: None,
+            composer: Arc::new(StandardComposer::default()),
+            search: Arc::new(TermSearch::default()),
+        }
+    }
+}
+
+impl EngineBuilder {
+    /// Chooses which linked skills to take. The default is all of them.
+    pub fn linked(mut self, linked: Linked) -> Self {
+        self.linked = linked;
+        self
+    }
+
+    /// Puts a value for the factories of skills.
+    pub fn resource<T: Send + Sync + 'static>(self, value: T) -> Self {
+        self.resources.put(value);
+        self
+    }
+
+    /// Takes an instance of an annotated type in, instead of the one the engine would make.
+    pub fn skill<T: SkillType>(self, value: T) -> Self {
+        self.skill_arc(T::entry().id, Arc::new(value))
+    }
+
+    /// Takes an instance in under an id of its own, so that one type can be several skills.
+    pub fn skill_as<T: SkillType>(self, id: impl Into<Cow<'static, str>>, value: T) -> Self {
+        self.skill_arc(id, Arc::new(value))
+    }
+
+    /// Takes an instance in that the host keeps too.
+    pub fn skill_arc<T: SkillType>(
+        mut self,
+        id: impl Into<Cow<'static, str>>,
+        value: Arc<T>,
+    ) -> Self {
+        self.provided.push(Provided {
+            id: id.into(),
+            entry: T::entry(),
+            instance: value,
+        });
+        self
+    }
+
+    /// Takes a skill in that is not an annotated type, such as one of a `SkillBuilder`.
+    pub fn with_skill(mut self, skill: impl Skill) -> Self {
+        self.skills.push(Arc::new(skill));
+        self
+    }
+
+    /// Leaves a linked skill out.
+    pub fn without(mut self, id: impl Into<String>) -> Self {
+        self.without.insert(id.into());
+        self
+    }
+
+    /// Keeps a skill from every model; it stays reachable in code.
+    pub fn disable(mut self, id: impl Into<String>) -> Self {
+        self.disabled.insert(id.into());
+        self
+    }
+
+    /// Switches the whole engine: while it is off, models see nothing, and skills stay reachable in code.
+    pub fn enabled(mut self, is_enabled: bool) -> Self {
+        self.is_enabled = is_enabled;
+        self
+    }
+
+    /// Fails the build when no skill of a package arrived.
+    pub fn expect_crate(mut self, package: &'static str) -> Self {
+        self.expected.push(package);
+        self
+    }
+
+    /// Sets the bounds on everything that input can drive.
+    pub fn limits(mut self, limits: Limits) -> Self {
+        self.limits = limits;
+        self
+    }
+
+    /// Sets how long a session may be idle before it is ended.
+    pub fn session_idle(mut self, idle: Duration) -> Self {
+        self.limits.session_idle = idle;
+        self
+    }
+
+    /// Sets where time comes from.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
+    /// Sets where grants are kept. The default is this process's memory.
+    pub fn store(mut self, store: Arc<dyn VisibilityStore>) -> Self {
+        self.store = store;
+        self
+    }
+
+    /// Adds a place where the audit trail is written. Without any it is a ring in memory.
+    pub fn audit(mut self, sink: Arc<dyn AuditSink>) -> Self {
+        self.sinks.push(sink);
+        self
+    }
+
+    /// Sets the key that makes the audit chain proof against more than accidents.
+    pub fn audit_key(mut self, key: AuditKey) -> Self {
+        self.audit_key = Some(key);
+        self
+    }
+
+    /// Sets who writes the prompt.
+    pub fn prompt_composer(mut self, composer: Arc<dyn PromptComposer>) -> Self {
+        self.composer = composer;
+        self
+    }
+
+    /// Sets how skills are found.
+    pub fn search(mut self, search: Arc<dyn SkillSearch>) -> Self {
+        self.search = search;
+        self
+    }
+
+    /// Makes every skill, checks the whole, and starts the engine's background tasks.
+    ///
+    /// # Errors
+    ///
+    /// Lists every problem there is: skills that cannot be made or need each other in a circle, ids and names used
+    /// twice, tools that would have one name on the wire, crates that were expected and did not arrive.
+    ///
+    /// # Panics
+    ///
+    /// Outside of a tokio runtime, on which the background tasks are spawned.
+    #[expect(
+        clippy::unused_async,
+        reason = "it must run inside a runtime, and sources that load files will await"
+    )]
+    pub async fn build(mut self) -> Result<Engine, BuildError> {
+        self.provided.push(Provided {
+            id: Cow::Borrowed(PslSkill::entry().id),
+            entry: PslSkill::entry(),
+            instance: Arc::new(PslSkill),
+        });
+        let skills = self.gather()?;
+        let registry = Registry::build(skills)?;
+        self.check_ids(&registry)?;
+        let Self {
+            limits,
+            clock,
+            store,
+            mut sinks,
+            audit_key,
+            composer,
+            search,
+            disabled,
+            is_enabled,
+            ..
+        } = self;
+        let is_off = |id: &str| disabled.contains(id);
+        let epoch = Arc::new(Epoch::new(
+            registry,
+            is_off,
+            Arc::clone(&composer),
+            limits.view_cache,
+        )?);
+        let off = if is_enabled {
+            None
+        } else {
+            Some(Arc::new(Epoch::new(
+                Registry::build(Vec::new())?,
+                |_| false,
+                composer,
+                0,
+            )?))
+        };
+        let ring = sinks.is_empty().then(|| Arc::new(MemoryRing::default()));
+        sinks.extend(ring.clone().map(|ring| ring as Arc<dyn AuditSink>));
+        let audit = AuditLog::start(sinks, Arc::clone(&clock), &limits, audit_key);
+        audit.record(AuditEvent::new(
+            clock.now(),
+            Actor::System,
+            AuditKind::RegistryBuilt {
+                digest: epoch.registry.digest,
+                skills: epoch.registry.len() as u64,
+            },
+        ));
+        let every =
+            (limits.session_idle / 16).clamp(Duration::from_secs(1), Duration::from_secs(60));
+        let inner = Arc::new(EngineInner {
+            epoch: RwLock::new(epoch),
+            off,
+            sessions: DashMap::new(),
+            counts: DashMap::new(),
+            store,
+            audit,
+            clock: Arc::clone(&clock),
+            pool: BlockingPool::new(limits.blocking_threads),
+            limits,
+            search,
+            incarnations: AtomicU64::new(1),
+        });
+        tokio::spawn(reap(Arc::downgrade(&inner), clock, every));
+        Ok(Engine { inner, ring })
+    }
+
+    /// All skills of all sources, each made once.
+    fn gather(&self) -> Result<Vec<Arc<dyn Skill>>, BuildError> {
+        let mut problems = self.missing_crates();
+        let is_provided = |entry: &SkillEntry| {
+            self.provided
+                .iter()
+                .any(|provided| (provided.entry.type_id)() == (entry.type_id)())
+        };
+        let linked: Vec<_> = linked_entries(self.linked)
+            .into_iter()
+            .filter(|entry| !self.without.contains(entry.id))
+            .collect();
+        let to_make: Vec<_> = linked
+            .iter()
+            .copied()
+            .filter(|entry| !is_provided(entry))
+            .collect();
+        let blocks = blocks_by_type();
+        let mut skills = self.skills.clone();
+        let mut add = |id: Cow<'static, str>, entry: &'static SkillEntry, instance| {
+            let blocks = blocks
+                .get(&(entry.type_id)())
+                .map_or(&[][..], Vec::as_slice);
+            typed_skill(id, entry, blocks, instance).map(|skill| skills.push(skill))
+        };
+        match construct(&to_make, &self.provided, &self.resources) {
+            Ok(made) => {
+                for made in made {
+                    if let Err(found) = add(Cow::Borrowed(made.entry.id), made.entry, made.instance)
+                    {
+                        problems.extend(found);
+                    }
+                }
+            }
+            Err(found) => problems.extend(found),
+        }
+        for provided in &self.provided {
+            if let Err(fault) = check_skill_id(&provided.id) {
+                problems.push(fault.message);
+            }
+            if let Err(found) = add(
+                provided.id.clone(),
+                provided.entry,
+                Arc::clone(&provided.instance),
+            ) {
+                problems.extend(found);
+            }
+        }
+        if problems.is_empty() {
+            Ok(skills)
+        } else {
+            Err(BuildError::new(problems))
+        }
+    }
+
+    fn missing_crates(&self) -> Vec<String> {
+        let arrived: BTreeSet<_> = linked_entries(Linked::All)
+            .into_iter()
+            .map(|entry| entry.origin.crate_name)
+            .collect();
+        self.expected
+            .iter()
+            .filter(|package| !arrived.contains(*package))
+            .map(|package| {
+                format!(
+                    "no skill of crate `{package}` arrived: either nothing uses the crate, so that it is not linked (write \
+                     `skills_engine::link!({});`), or the build holds two versions of `skills-engine` (see `cargo tree -d`)",
+                    package.replace('-', "_"),
+                )
+            })
+            .collect()
+    }
+
+    /// Ids that name no skill are mistakes, and would otherwise leave on what was to be off.
+    fn check_ids(&self, registry: &Registry) -> Result<(), BuildError> {
+        let problems: Vec<_> = self
+            .disabled
+            .iter()
+            .filter(|id| registry.find(id).is_none())
+            .map(|id| format!("`builder.disable(\"{id}\")` names no skill; check the id"))
+            .collect();
+        if problems.is_empty() {
+            Ok(())
+        } else {
+            Err(BuildError::new(problems))
+        }
+    }
+}
+
+impl std::fmt::Debug for EngineBuilder {
+    fn fmt(&self, formatter: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        formatter
+            .debug_struct("EngineBuilder")
+            .field("linked", &self.linked)
+            .finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,291 @@
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use sha2::{Digest as _, Sha256};
+
+use super::epoch::Epoch;
+use crate::registry::{AttributeIndex, SkillIndex, ToolIndex};
+use crate::skill::{Evaluation, Level};
+use crate::tools::Dialect;
+
+/// One step of what is visible, packed so that a whole sequence compares and hashes as plain numbers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(crate) struct Step(u64);
+
+const DEVIATION: u64 = 1 << 63;
+
+impl Step {
+    /// The catalogue shows a skill at another level than its base, or under a ceiling.
+    pub(crate) fn deviation(skill: SkillIndex, shown: Level, ceiling: Option<Level>) -> Self {
+        let ceiling = ceiling.map_or(0, |ceiling| ceiling as u64 + 1);
+        Self(DEVIATION | u64::from(skill) << 16 | (shown as u64) << 8 | ceiling)
+    }
+
+    /// An opening added what lies between two levels.
+    pub(crate) fn opening(skill: SkillIndex, from: Level, to: Level) -> Self {
+        Self(u64::from(skill) << 16 | (from as u64) << 8 | to as u64)
+    }
+
+    fn kind(self) -> StepKind {
+        let skill = u32::try_from((self.0 & !DEVIATION) >> 16).unwrap_or(u32::MAX);
+        let high = level(self.0 >> 8);
+        if self.0 & DEVIATION == 0 {
+            return StepKind::Opening {
+                skill,
+                from: high,
+                to: level(self.0),
+            };
+        }
+        let ceiling = (self.0 & 0xff).checked_sub(1).map(level);
+        StepKind::Deviation {
+            skill,
+            shown: high,
+            ceiling,
+        }
+    }
+}
+
+fn level(bits: u64) -> Level {
+    Level::ALL[usize::try_from(bits & 0xff).unwrap_or(0).min(2)]
+}
+
+enum StepKind {
+    Deviation {
+        skill: SkillIndex,
+        shown: Level,
+        ceiling: Option<Level>,
+    },
+    Opening {
+        skill: SkillIndex,
+        from: Level,
+        to: Level,
+    },
+}
+
+/// What a sequence of openings makes visible, shared by all sessions that opened the same.
+#[derive(Debug)]
+pub(crate) struct Layout {
+    pub(crate) steps: Box<[Step]>,
+    /// Visible tools, in the order they are listed.
+    pub(crate) tools: Vec<Range<ToolIndex>>,
+    /// Visible attributes, in the order they are told of.
+    pub(crate) attributes: Vec<Range<AttributeIndex>>,
+    /// The visible attributes that are evaluated in each view.
+    pub(crate) live: Box<[AttributeIndex]>,
+    /// Levels that differ from the skills' base levels, by skill.
+    levels: Vec<(SkillIndex, Level)>,
+    /// One bit per tool.
+    visible: Box<[u64]>,
+    /// Prompt without live values: the catalogue up to `stable`, then what was opened.
+    pub(crate) prompt: Box<str>,
+    pub(crate) stable: usize,
+    /// Bytes of names, descriptions and schemas of the visible tools.
+    pub(crate) tool_bytes: u64,
+    /// Fed with the registry's digest and the steps; live values are to be added.
+    pub(crate) digest: Sha256,
+    lists: [OnceLock<String>; 5],
+}
+
+impl Layout {
+    pub(crate) fn new(epoch: &Epoch, steps: &[Step]) -> Self {
+        let registry = &epoch.registry;
+        let mut building = Building::default();
+        let openings = steps
+            .iter()
+            .position(|step| matches!(step.kind(), StepKind::Opening { .. }));
+        let (deviations, openings) = steps.split_at(openings.unwrap_or(steps.len()));
+        building.catalogue(epoch, deviations);
+        let mut prompt =
+            String::with_capacity(epoch.texts.catalogue_bytes() + opened_bytes(epoch, openings));
+        epoch.texts.catalogue(
+            epoch,
+            deviations.iter().filter_map(|step| match step.kind() {
+                StepKind::Deviation {
+                    skill,
+                    shown,
+                    ceiling,
+                } => Some((skill, shown, ceiling)),
+                StepKind::Opening { .. } => None,
+            }),
+            &mut prompt,
+        );
+        let stable = prompt.len();
+        for step in openings {
+            if let StepKind::Opening { skill, from, to } = step.kind() {
+                let registered = registry.skill(skill);
+                push_run(&mut building.tools, registered.tools.between(from, to));
+                push_run(
+                    &mut building.attributes,
+                    registered.attributes.between(from, to),
+                );
+                building.set_level(skill, to);
+                prompt.push_str(epoch.texts.opened(epoch, skill, from, to));
+            }
+        }
+        let Building {
+            tools,
+            attributes,
+            levels,
+        } = building;
+        let mut visible = vec![0_u64; registry.tools.len().div_ceil(64)].into_boxed_slice();
+        let mut tool_bytes = 0;
+        for tool in tools.iter().cloned().flatten() {
+            visible[tool as usize / 64] |= 1 << (tool % 64);
+        }
+        for run in &tools {
+            tool_bytes += epoch.texts.tool_bytes(run);
+        }
+        let is_live = |index: &AttributeIndex| {
+            registry.attribute(*index).definition.evaluation != Evaluation::Constant
+        };
+        let live = attributes
+            .iter()
+            .cloned()
+            .flatten()
+            .filter(is_live)
+            .collect();
+        let mut digest = Sha256::new();
+        digest.update(registry.digest);
+        digest.update((steps.len() as u64).to_le_bytes());
+        for step in steps {
+            digest.update(step.0.to_le_bytes());
+        }
+        Self {
+            steps: steps.into(),
+            tools,
+            attributes,
+            live,
+            levels,
+            visible,
+            prompt: prompt.into_boxed_str(),
+            stable,
+            tool_bytes,
+            digest,
+            lists: Default::default(),
+        }
+    }
+
+    /// The level of a skill.
+    pub(crate) fn level(&self, epoch: &Epoch, skill: SkillIndex) -> Level {
+        match self
+            .levels
+            .binary_search_by_key(&skill, |(skill, _)| *skill)
+        {
+            Ok(at) => self.levels[at].1,
+            Err(_) => epoch.registry.skill(skill).base(),
+        }
+    }
+
+    pub(crate) fn shows(&self, tool: ToolIndex) -> bool {
+        self.visible
+            .get(tool as usize / 64)
+            .is_some_and(|bits| bits >> (tool % 64) & 1 == 1)
+    }
+
+    /// The tool list as JSON text.
+    pub(crate) fn list(&self, epoch: &Epoch, dialect: Dialect) -> &str {
+        self.lists[dialect as usize]
+            .get_or_init(|| epoch.catalogue.list(&epoch.registry, dialect, &self.tools))
+    }
+
+    /// Roughly what keeping it costs once it was rendered in one dialect.
+    pub(crate) fn cost(&self) -> usize {
+        let lists = usize::try_from(self.tool_bytes).unwrap_or(usize::MAX);
+        (self.prompt.len() + size_of_val(&*self.visible) + size_of_val(&*self.steps) + 512)
+            .saturating_add(lists)
+    }
+}
+
+fn opened_bytes(epoch: &Epoch, openings: &[Step]) -> usize {
+    openings
+        .iter()
+        .map(|step| match step.kind() {
+            StepKind::Opening { skill, from, to } => {
+                epoch.texts.opened(epoch, skill, from, to).len()
+            }
+            StepKind::Deviation { .. } => 0,
+        })
+        .sum()
+}
+
+#[derive(Default)]
+struct Building {
+    tools: Vec<Range<ToolIndex>>,
+    attributes: Vec<Range<AttributeIndex>>,
+    levels: Vec<(SkillIndex, Level)>,
+}
+
+impl Building {
+    fn set_level(&mut self, skill: SkillIndex, level: Level) {
+        match self
+            .levels
+            .binary_search_by_key(&skill, |(skill, _)| *skill)
+        {
+            Ok(at) => self.levels[at].1 = level,
+            Err(at) => self.levels.insert(at, (skill, level)),
+        }
+    }
+
+    /// What the catalogue shows: the epoch's own runs where nothing deviates.
+    fn catalogue(&mut self, epoch: &Epoch, deviations: &[Step]) {
+        if deviations.is_empty() {
+            self.tools.clone_from(&epoch.base_tools);
+            self.attributes.clone_from(&epoch.base_attributes);
+            return;
+        }
+        let mut deviations = deviations.iter().filter_map(|step| match step.kind() {
+            StepKind::Deviation {
+                skill,
+                shown,
+                ceiling,
+            } => Some((skill, shown, ceiling)),
+            StepKind::Opening { .. } => None,
+        });
+        let mut next = deviations.next();
+        for (skill, registered) in (0..).zip(&epoch.registry.skills) {
+            if epoch.is_off(skill) {
+                continue;
+            }
+            let Some((_, shown, ceiling)) = next.filter(|(deviating, ..)| *deviating == skill)
+            else {
+                push_run(&mut self.tools, registered.tools.up_to(registered.base()));
+                push_run(
+                    &mut self.attributes,
+                    registered.attributes.up_to(registered.base()),
+                );
+                continue;
+            };
+            next = deviations.next();
+            self.set_level(skill, shown);
+            for tool in registered.tools.up_to(shown) {
+                if is_under(epoch.registry.tool(tool).definition.level, ceiling) {
+                    push_run(&mut self.tools, tool..tool + 1);
+                }
+            }
+            for attribute in registered.attributes.up_to(shown) {
+                if is_under(
+                    epoch.registry.attribute(attribute).definition.level,
+                    ceiling,
+                ) {
+                    push_run(&mut self.attributes, attribute..attribute + 1);
+                }
+            }
+        }
+    }
+}
+
+/// Whether a member of a level may show: a ceiling caps even what is exposed always.
+pub(crate) fn is_under(level: Level, ceiling: Option<Level>) -> bool {
+    ceiling.is_none_or(|ceiling| level <= ceiling)
+}
+
+/// Appends a run, joined with the one before it where they touch.
+pub(crate) fn push_run(runs: &mut Vec<Range<u32>>, run: Range<u32>) {
+    if run.is_empty() {
+        return;
+    }
+    match runs.last_mut() {
+        Some(last) if last.end == run.start => last.end = run.end,
+        _ => runs.push(run),
+    }
+}

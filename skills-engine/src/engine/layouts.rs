@@ -1,0 +1,93 @@
+use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+
+use dashmap::DashMap;
+
+use super::layout::{Layout, Step};
+use crate::skill::lock;
+
+/// Layouts kept for reuse between sessions, up to a number of bytes.
+///
+/// A layout that is dropped here lives on in the views that show it, and is made anew when it is asked for again.
+pub(crate) struct Layouts {
+    kept: DashMap<Box<[Step]>, Kept>,
+    order: Mutex<Order>,
+    most_bytes: usize,
+}
+
+struct Kept {
+    layout: Arc<Layout>,
+    was_used: AtomicBool,
+}
+
+#[derive(Default)]
+struct Order {
+    queue: VecDeque<Box<[Step]>>,
+    bytes: usize,
+}
+
+impl Layouts {
+    pub(crate) fn new(most_bytes: usize) -> Self {
+        Self {
+            kept: DashMap::new(),
+            order: Mutex::default(),
+            most_bytes,
+        }
+    }
+
+    pub(crate) fn get_or_make(&self, steps: &[Step], make: impl FnOnce() -> Layout) -> Arc<Layout> {
+        if let Some(kept) = self.kept.get(steps) {
+            // Written only once per round of the hand, so that readers do not take the line from each other.
+            if !kept.was_used.load(Ordering::Relaxed) {
+                kept.was_used.store(true, Ordering::Relaxed);
+            }
+            return Arc::clone(&kept.layout);
+        }
+        // Two callers may make the same layout at once; the bytes are the same, and the first one is kept.
+        let layout = Arc::new(make());
+        let mut is_new = false;
+        let kept = self
+            .kept
+            .entry(steps.into())
+            .or_insert_with(|| {
+                is_new = true;
+                Kept {
+                    layout: Arc::clone(&layout),
+                    was_used: AtomicBool::new(false),
+                }
+            })
+            .downgrade();
+        let layout = Arc::clone(&kept.layout);
+        drop(kept);
+        if is_new {
+            self.charge(steps, layout.cost());
+        }
+        layout
+    }
+
+    /// Counts a new layout in and lets go of those that were not used since the hand last passed.
+    fn charge(&self, steps: &[Step], cost: usize) {
+        let mut order = lock(&self.order);
+        order.queue.push_back(steps.into());
+        order.bytes += cost;
+        let mut second_chances = order.queue.len();
+        while order.bytes > self.most_bytes {
+            let Some(oldest) = order.queue.pop_front() else {
+                return;
+            };
+            let was_used = self
+                .kept
+                .get(&oldest)
+                .is_some_and(|kept| kept.was_used.swap(false, Ordering::Relaxed));
+            if was_used && second_chances > 0 {
+                second_chances -= 1;
+                order.queue.push_back(oldest);
+                continue;
+            }
+            if let Some((_, dropped)) = self.kept.remove(&oldest) {
+                order.bytes = order.bytes.saturating_sub(dropped.layout.cost());
+            }
+        }
+    }
+}

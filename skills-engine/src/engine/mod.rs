@@ -1,0 +1,128 @@
+//! The composition root: an engine, its sessions, their turns and views.
+
+mod builder;
+mod calls;
+mod cell;
+mod change;
+mod epoch;
+mod inner;
+mod layout;
+mod layouts;
+mod reaper;
+mod search;
+mod session;
+mod sight;
+mod texts;
+mod turn;
+mod view;
+mod visibility;
+
+use std::fmt;
+use std::sync::Arc;
+
+pub use self::builder::EngineBuilder;
+pub use self::calls::{CallResult, CallResults, ResultMessage, ToolCall};
+use self::inner::EngineInner;
+pub use self::search::{Searched, SkillSearch, TermSearch};
+pub use self::session::Session;
+pub use self::turn::Turn;
+pub use self::view::{Prompt, TurnView, View, ViewChange, ViewTool};
+use crate::audit::{AuditLog, MemoryRing};
+use crate::session::Explanation;
+use crate::skill::{Code, Fault, Principal, SessionId, Skill, SkillType};
+
+/// All skills of a program, and the sessions that open them. A handle: clones are the same engine.
+#[derive(Clone)]
+pub struct Engine {
+    inner: Arc<EngineInner>,
+    ring: Option<Arc<MemoryRing>>,
+}
+
+impl Engine {
+    /// Begins to put an engine together.
+    pub fn builder() -> EngineBuilder {
+        EngineBuilder::default()
+    }
+
+    /// The session of a principal with an id, begun if there is none.
+    ///
+    /// Another principal's session of the same id is another session.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_arguments` for an illegal id, `limit_exceeded` when the principal has too many sessions,
+    /// `store_unavailable` when its state cannot be read.
+    pub async fn session(&self, principal: Principal, id: &str) -> Result<Session, Fault> {
+        let cell = self
+            .inner
+            .open_session(principal, SessionId::new(id)?)
+            .await?;
+        Ok(Session::new(Arc::clone(&self.inner), cell))
+    }
+
+    /// A new session with a random id.
+    ///
+    /// # Errors
+    ///
+    /// As [`session`](Self::session).
+    pub async fn new_session(&self, principal: Principal) -> Result<Session, Fault> {
+        let cell = self
+            .inner
+            .open_session(principal, SessionId::random()?)
+            .await?;
+        Ok(Session::new(Arc::clone(&self.inner), cell))
+    }
+
+    /// The instance of an annotated type: the very one that the model's calls reach.
+    ///
+    /// # Errors
+    ///
+    /// `unknown_skill` when the engine has none.
+    pub fn skill<T: SkillType>(&self) -> Result<Arc<T>, Fault> {
+        self.inner.epoch().registry.instance::<T>().ok_or_else(|| {
+            Fault::new(
+                Code::UnknownSkill,
+                format!("there is no skill `{}` in this engine. Link its crate, or pass it to the builder", T::entry().id),
+            )
+        })
+    }
+
+    /// All skills, by id, those that are switched off included.
+    #[must_use]
+    pub fn skills(&self) -> Vec<Arc<dyn Skill>> {
+        self.inner.epoch().registry.list().cloned().collect()
+    }
+
+    /// Says why the model of a session can see a member of a skill, or why not.
+    #[must_use]
+    pub fn explain(&self, session: &Session, skill: &str, member: &str) -> Explanation {
+        session.explain(skill, member)
+    }
+
+    /// How many sessions this process holds.
+    #[must_use]
+    pub fn session_count(&self) -> usize {
+        self.inner.sessions.len()
+    }
+
+    /// The audit log.
+    #[must_use]
+    pub fn audit(&self) -> &AuditLog {
+        &self.inner.audit
+    }
+
+    /// The ring in memory that holds the audit trail of an engine that was given no other place for it.
+    #[must_use]
+    pub fn audit_ring(&self) -> Option<&Arc<MemoryRing>> {
+        self.ring.as_ref()
+    }
+}
+
+impl fmt::Debug for Engine {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Engine")
+            .field("sessions", &self.session_count())
+            .finish_non_exhaustive()
+    }
+}

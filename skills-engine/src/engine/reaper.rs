@@ -1,0 +1,96 @@
+use std::borrow::Cow;
+use std::sync::{Arc, Weak};
+use std::time::Duration;
+
+use super::cell::Cell;
+use super::change::expired;
+use super::inner::EngineInner;
+use crate::audit::AuditEvent;
+use crate::session::effective;
+use crate::skill::{Actor, Clock, Timestamp};
+
+/// Sessions that are ended before other tasks get a turn.
+const BATCH: usize = 256;
+
+/// Ends sessions that were idle for too long, and settles grants whose time has passed, without any traffic.
+///
+/// It stops when the last handle of the engine is gone.
+pub(super) async fn reap(engine: Weak<EngineInner>, clock: Arc<dyn Clock>, every: Duration) {
+    loop {
+        clock.sleep(every).await;
+        let Some(engine) = engine.upgrade() else {
+            return;
+        };
+        engine.sweep().await;
+    }
+}
+
+impl EngineInner {
+    async fn sweep(&self) {
+        let now = self.clock.now();
+        self.settle_expired(now).await;
+        let mut idle = Vec::new();
+        loop {
+            idle.clear();
+            idle.extend(
+                self.sessions
+                    .iter()
+                    .filter(|cell| now.since(cell.last_used()) >= self.limits.session_idle)
+                    .take(BATCH)
+                    .map(|cell| Arc::clone(&cell)),
+            );
+            let mut ended = 0;
+            for cell in &idle {
+                // One that cannot be forgotten now is tried again in the next sweep.
+                let result = self
+                    .end_session(cell, Actor::System, Cow::Borrowed("idle"))
+                    .await;
+                ended += usize::from(result.is_ok());
+            }
+            if ended < BATCH {
+                break;
+            }
+            tokio::task::yield_now().await;
+        }
+        idle.clear();
+        if self.sessions.capacity() > 4 * self.sessions.len() + 1_024 {
+            self.sessions.shrink_to_fit();
+            self.counts.shrink_to_fit();
+        }
+    }
+
+    async fn settle_expired(&self, now: Timestamp) {
+        while let Ok(purged) = self.stored(self.store.purge_expired(now)).await {
+            if purged.is_empty() {
+                return;
+            }
+            for session in purged {
+                let cell: Option<Arc<Cell>> = self
+                    .sessions
+                    .get(&session.key)
+                    .map(|cell| Arc::clone(&cell));
+                let epoch = self.epoch();
+                for grant in &session.expired {
+                    let standing = session.state.standing(&grant.skill);
+                    let new = effective(epoch.base(&grant.skill), &standing, None, now);
+                    let kind = expired(grant, new);
+                    self.audit.record(match &cell {
+                        Some(cell) => self.event(cell, Actor::System, kind),
+                        None => AuditEvent::new(now, Actor::System, kind),
+                    });
+                }
+                if let Some(cell) = cell {
+                    let base = |skill: &str| epoch.base(skill);
+                    cell.adopt(
+                        session.state,
+                        &super::cell::Around {
+                            base: &base,
+                            now,
+                            limits: &self.limits,
+                        },
+                    );
+                }
+            }
+        }
+    }
+}

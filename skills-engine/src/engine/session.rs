@@ -1,0 +1,228 @@
+use std::borrow::Cow;
+use std::fmt;
+use std::sync::Arc;
+
+use super::cell::Cell;
+use super::inner::EngineInner;
+use super::turn::Turn;
+use super::visibility::Control;
+use crate::session::{Explanation, MemberFacts, Question, explain};
+use crate::skill::{
+    Actor, Cleared, Fault, Level, Principal, SessionId, SetVisibility, SkillMatch, SkillVisibility,
+    Span, TurnRequest, VisibilityChange,
+};
+
+/// An isolated conversation, owned by a principal. A handle: clones are the same session.
+///
+/// What it changes, it changes as the host, unless [`acting_as`](Self::acting_as) says otherwise.
+#[derive(Clone)]
+pub struct Session {
+    engine: Arc<EngineInner>,
+    cell: Arc<Cell>,
+    actor: Actor,
+}
+
+impl Session {
+    pub(super) fn new(engine: Arc<EngineInner>, cell: Arc<Cell>) -> Self {
+        Self {
+            engine,
+            cell,
+            actor: Actor::Host,
+        }
+    }
+
+    /// The session's id.
+    #[must_use]
+    pub fn id(&self) -> &SessionId {
+        &self.cell.scope.id
+    }
+
+    /// The session's owner.
+    #[must_use]
+    pub fn principal(&self) -> &Principal {
+        &self.cell.scope.principal
+    }
+
+    /// The same session, changed as another actor, such as the user.
+    #[must_use]
+    pub fn acting_as(&self, actor: Actor) -> Self {
+        Self {
+            actor,
+            ..self.clone()
+        }
+    }
+
+    /// Begins a turn.
+    ///
+    /// # Errors
+    ///
+    /// `not_permitted` when the session has ended, `store_unavailable` when its state cannot be read.
+    pub async fn turn(&self, request: TurnRequest) -> Result<Turn, Fault> {
+        self.engine.refresh_session(&self.cell).await?;
+        Ok(Turn::new(
+            Arc::clone(&self.engine),
+            Arc::clone(&self.cell),
+            request,
+        ))
+    }
+
+    /// Sets the level of a skill, until it is cleared or for a time.
+    ///
+    /// # Errors
+    ///
+    /// `unknown_skill`; `held_by` when a higher actor holds the skill at a higher level; `not_permitted` above a
+    /// ceiling or in a session that has ended; `limit_exceeded`; `conflict`; `store_unavailable`; `audit_unavailable`
+    /// when the change raises something and its record cannot be written, in which case nothing was changed.
+    pub async fn open(
+        &self,
+        skill: &str,
+        level: Level,
+        span: Span,
+        reason: &str,
+    ) -> Result<VisibilityChange, Fault> {
+        self.control(async |control: Control<'_>| {
+            control
+                .set(SetVisibility::new(skill, level).span(span).reason(reason))
+                .await
+        })
+        .await
+    }
+
+    /// Caps a skill: nobody below the host passes the level, whatever is granted.
+    ///
+    /// # Errors
+    ///
+    /// `unknown_skill`, `not_permitted`, `conflict`, `store_unavailable`.
+    pub async fn limit(&self, skill: &str, level: Level) -> Result<(), Fault> {
+        self.control(async |control: Control<'_>| control.limit(skill, Some(level), "").await)
+            .await
+    }
+
+    /// Takes the cap off a skill.
+    ///
+    /// # Errors
+    ///
+    /// As [`limit`](Self::limit), and `audit_unavailable`, since it raises.
+    pub async fn lift_limit(&self, skill: &str) -> Result<(), Fault> {
+        self.control(async |control: Control<'_>| control.limit(skill, None, "").await)
+            .await
+    }
+
+    /// Takes back what this actor and lower ones granted for a skill.
+    ///
+    /// # Errors
+    ///
+    /// `unknown_skill`, `not_permitted`, `conflict`, `store_unavailable`.
+    pub async fn clear(&self, skill: &str) -> Result<Cleared, Fault> {
+        self.control(async |control: Control<'_>| control.clear(Some(skill), "").await)
+            .await
+    }
+
+    /// Takes back all that this actor and lower ones granted.
+    ///
+    /// # Errors
+    ///
+    /// `not_permitted`, `conflict`, `store_unavailable`.
+    pub async fn clear_all(&self) -> Result<Cleared, Fault> {
+        self.control(async |control: Control<'_>| control.clear(None, "").await)
+            .await
+    }
+
+    /// The standing of every skill, by id; grants of running turns left out.
+    ///
+    /// # Errors
+    ///
+    /// `not_permitted` when the session has ended, `store_unavailable`.
+    pub async fn visibility(&self) -> Result<Vec<SkillVisibility>, Fault> {
+        self.control(async |control: Control<'_>| Ok(control.list()))
+            .await
+    }
+
+    /// Finds skills for a query, best first.
+    ///
+    /// # Errors
+    ///
+    /// `limit_exceeded` for a long query, and those of [`visibility`](Self::visibility).
+    pub async fn search(&self, query: &str) -> Result<Vec<SkillMatch>, Fault> {
+        self.control(async |control: Control<'_>| control.search(query))
+            .await
+    }
+
+    /// Says why the model can see a member of a skill, or why not; grants of running turns left out.
+    #[must_use]
+    pub fn explain(&self, skill: &str, member: &str) -> Explanation {
+        let epoch = self.engine.epoch();
+        let state = self.cell.published().1;
+        let found = epoch.registry.find(skill);
+        let facts = found.map(|(index, _)| epoch.facts(index));
+        let member_facts = found.and_then(|(index, _)| {
+            let registry = &epoch.registry;
+            if let Some(tool) = registry.tool_index(index, member) {
+                let definition = &registry.tool(tool).definition;
+                return Some(MemberFacts::new(definition.level, definition.expose));
+            }
+            let definition = &registry
+                .attribute(registry.attribute_index(index, member)?)
+                .definition;
+            Some(MemberFacts::new(definition.level, definition.expose))
+        });
+        let question = Question {
+            skill,
+            member,
+            skill_facts: facts.as_ref(),
+            member_facts: member_facts.as_ref(),
+            standing: state.standing(skill),
+            turn: None,
+        };
+        explain(&question, self.engine.clock.now())
+    }
+
+    /// Puts a value for the session's tools, replacing an earlier one of its type.
+    pub fn put<T: Send + Sync + 'static>(&self, value: T) {
+        self.cell.scope.values.put(value);
+    }
+
+    /// The value of a type that was put.
+    #[must_use]
+    pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.cell.scope.values.get()
+    }
+
+    /// Ends the session: all that was granted is gone, and every handle of it refuses from now on.
+    ///
+    /// # Errors
+    ///
+    /// `store_unavailable` when its grants cannot be forgotten; the session then goes on.
+    pub async fn end(&self, reason: &str) -> Result<(), Fault> {
+        self.engine.check_reason(reason)?;
+        self.engine
+            .end_session(&self.cell, self.actor, Cow::Owned(reason.to_owned()))
+            .await
+    }
+
+    async fn control<T>(
+        &self,
+        act: impl AsyncFnOnce(Control<'_>) -> Result<T, Fault>,
+    ) -> Result<T, Fault> {
+        self.engine.refresh_session(&self.cell).await?;
+        let epoch = self.engine.epoch();
+        let control = Control {
+            engine: &self.engine,
+            cell: &self.cell,
+            epoch: &epoch,
+            turn: None,
+            actor: self.actor,
+        };
+        act(control).await
+    }
+}
+
+impl fmt::Debug for Session {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Session")
+            .field("id", self.id())
+            .field("actor", &self.actor)
+            .finish_non_exhaustive()
+    }
+}

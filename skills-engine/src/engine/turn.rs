@@ -1,0 +1,294 @@
+use std::fmt;
+use std::sync::Arc;
+
+use tracing::Instrument as _;
+
+use super::cell::Cell;
+use super::inner::EngineInner;
+use super::layout::Layout;
+use super::sight::steps;
+use super::view::{TurnView, View, ViewChange, layout_change};
+use super::visibility::{Control, TurnCore, TurnVisibility};
+use crate::audit::{AuditKind, TurnOutcome};
+use crate::skill::{
+    Actor, AttributeContext, Fault, Level, SetVisibility, SkillVisibility, Span, Timestamp, TurnId,
+    TurnRequest, TurnScope, VisibilityChange,
+};
+use crate::snapshot::{Evaluator, LiveValues, Viewer};
+
+/// One unit of work of a session: a user's request with all its model calls.
+///
+/// Take a [`view`](Self::view) before every model call and hand the calls of every reply to
+/// [`calls`](Self::calls). Grants that were made for the turn are gone when it is finished or dropped.
+///
+/// # Examples
+///
+/// ```
+/// # use skills_engine::{Engine, Principal, skill::TurnRequest};
+/// # async fn example(engine: Engine) -> Result<(), Box<dyn std::error::Error>> {
+/// let session = engine.new_session(Principal::local()).await?;
+/// let mut turn = session.turn(TurnRequest::user("What can you do?")).await?;
+/// let view = turn.view().await?;
+/// println!("{}", view.system_prompt());
+/// turn.finish().await?;
+/// # Ok(())
+/// # }
+/// ```
+#[must_use = "a turn that is dropped has ended"]
+pub struct Turn {
+    pub(super) core: Arc<TurnCore>,
+    pub(super) scope: Arc<TurnScope>,
+    pub(super) last: Option<Seen>,
+    scratch: LiveValues,
+    views: u64,
+    outcome: TurnOutcome,
+    span: tracing::Span,
+}
+
+/// The turn's latest view, and by what it is known that nothing changed.
+pub(super) struct Seen {
+    pub(super) view: Arc<View>,
+    session_edition: u64,
+    turn_edition: u64,
+    /// When a grant ends by itself.
+    expires: Option<Timestamp>,
+}
+
+impl Turn {
+    pub(super) fn new(engine: Arc<EngineInner>, cell: Arc<Cell>, request: TurnRequest) -> Self {
+        let id = cell.next_turn();
+        let scope = Arc::new(TurnScope::new(Arc::clone(&cell.scope), id, request));
+        let epoch = engine.epoch_of_turn();
+        let core = Arc::new(TurnCore::new(engine, cell, epoch, id));
+        // The scope is new, so nobody can have asked for its visibility before.
+        let _ = scope
+            .visibility
+            .set(Arc::new(TurnVisibility(Arc::clone(&core))));
+        let span = tracing::info_span!("turn", session = %scope.session.id, turn = id.0);
+        Self {
+            core,
+            scope,
+            last: None,
+            scratch: LiveValues::default(),
+            views: 0,
+            outcome: TurnOutcome::Dropped,
+            span,
+        }
+    }
+
+    /// The turn's id, unique in its session.
+    #[must_use]
+    pub fn id(&self) -> TurnId {
+        self.core.id
+    }
+
+    /// What the next model call may see. Take one before every model call.
+    ///
+    /// If nothing changed since the turn's last view, it is the same `Arc`. Live attributes are evaluated each time,
+    /// under their deadlines; one that fails or is late gives `null` with a status.
+    ///
+    /// # Errors
+    ///
+    /// `not_permitted` when the session has ended.
+    pub async fn view(&mut self) -> Result<TurnView, Fault> {
+        if self.core.cell.has_ended() {
+            return Err(super::change::ended());
+        }
+        let (session_edition, turn_edition) = (self.core.cell.edition(), self.core.edition());
+        if let Some(last) = &self.last
+            && last.session_edition == session_edition
+            && last.turn_edition == turn_edition
+            && last
+                .expires
+                .is_none_or(|expires| self.core.engine.clock.now() < expires)
+        {
+            if last.view.layout().live.is_empty() {
+                return Ok(TurnView::new(Arc::clone(&last.view), ViewChange::Unchanged));
+            }
+            let layout = Arc::clone(last.view.layout());
+            return Ok(self.look(layout).await);
+        }
+        let (mut session_edition, mut state) = self.core.cell.published();
+        let now = self.core.engine.clock.now();
+        if state.next_expiry().is_some_and(|expires| expires <= now) {
+            // The rule goes by time already; settling it writes it down. A store that fails is asked again next time.
+            let _ = self.core.engine.settle(&self.core.cell).await;
+            (session_edition, state) = self.core.cell.published();
+        }
+        let steps = self
+            .core
+            .with_grants(|grants| steps(&self.core.epoch, &state, grants, now));
+        let layout = self.core.epoch.layout(&steps);
+        let view = self.look(layout).await;
+        if let Some(last) = &mut self.last {
+            last.session_edition = session_edition;
+            last.turn_edition = turn_edition;
+            last.expires = state.next_expiry();
+        }
+        Ok(view)
+    }
+
+    /// Evaluates what is live in a layout, and makes a view of it unless that is the last one.
+    async fn look(&mut self, layout: Arc<Layout>) -> TurnView {
+        if !layout.live.is_empty() {
+            let TurnCore {
+                engine,
+                cell,
+                epoch,
+                ..
+            } = &*self.core;
+            let cx = AttributeContext::new(Arc::clone(&self.scope));
+            let evaluator = Evaluator {
+                registry: &epoch.registry,
+                table: &epoch.live,
+                pool: &engine.pool,
+                clock: &engine.clock,
+                limits: &engine.limits,
+            };
+            let viewer = Viewer {
+                cx: &cx,
+                slots: &cell.slots,
+            };
+            let span = tracing::debug_span!(parent: &self.span, "view");
+            evaluator
+                .evaluate(layout.live.iter().copied(), &viewer, &mut self.scratch)
+                .instrument(span)
+                .await;
+        } else if !self.scratch.is_empty() {
+            self.scratch = LiveValues::default();
+        }
+        let mut change = ViewChange::First;
+        if let Some(last) = &self.last {
+            change = layout_change(&last.view, &self.core.epoch, &layout);
+            if change == ViewChange::Live && *last.view.live() == self.scratch {
+                return TurnView::new(Arc::clone(&last.view), ViewChange::Unchanged);
+            }
+        }
+        let live = std::mem::take(&mut self.scratch);
+        let view = Arc::new(View::new(Arc::clone(&self.core.epoch), layout, live));
+        self.record_view(&view);
+        self.views += 1;
+        match &mut self.last {
+            Some(last) => last.view = Arc::clone(&view),
+            None => {
+                self.last = Some(Seen {
+                    view: Arc::clone(&view),
+                    session_edition: u64::MAX,
+                    turn_edition: u64::MAX,
+                    expires: None,
+                });
+            }
+        }
+        TurnView::new(view, change)
+    }
+
+    fn record_view(&self, view: &View) {
+        let TurnCore {
+            engine,
+            cell,
+            epoch,
+            id,
+            ..
+        } = &*self.core;
+        let timed_out = view
+            .live()
+            .timed_out()
+            .map(|index| Arc::clone(&epoch.registry.attribute(index).name))
+            .collect();
+        let kind = AuditKind::View {
+            digest: *view.digest(),
+            bytes: view.bytes(),
+            timed_out,
+        };
+        engine
+            .audit
+            .record(engine.event(cell, Actor::Model, kind).turn(*id));
+    }
+
+    /// Opens a skill until the turn ends, as the host.
+    ///
+    /// # Errors
+    ///
+    /// Those of opening a skill for a session: `unknown_skill`, `limit_exceeded`, `audit_unavailable`.
+    pub async fn open(
+        &self,
+        skill: &str,
+        level: Level,
+        reason: &str,
+    ) -> Result<VisibilityChange, Fault> {
+        let request = SetVisibility::new(skill, level)
+            .span(Span::Turn)
+            .reason(reason);
+        self.control(Actor::Host).set(request).await
+    }
+
+    /// The standing of every skill in this turn, by id.
+    #[must_use]
+    pub fn visibility(&self) -> Vec<SkillVisibility> {
+        self.control(Actor::Host).list()
+    }
+
+    fn control(&self, actor: Actor) -> Control<'_> {
+        let TurnCore {
+            engine,
+            cell,
+            epoch,
+            ..
+        } = &*self.core;
+        Control {
+            engine,
+            cell,
+            epoch,
+            turn: Some(&self.core),
+            actor,
+        }
+    }
+
+    pub(super) fn span(&self) -> &tracing::Span {
+        &self.span
+    }
+
+    /// Ends the turn. Dropping it has the same effect, and is written down as such.
+    ///
+    /// # Errors
+    ///
+    /// None today; a store that keeps turns may have some.
+    #[expect(
+        clippy::unused_async,
+        reason = "callers must not have to change when a store keeps turns"
+    )]
+    pub async fn finish(mut self) -> Result<(), Fault> {
+        self.outcome = TurnOutcome::Finished;
+        Ok(())
+    }
+
+    /// Ends the turn and writes down that it failed.
+    pub fn fail(mut self) {
+        self.outcome = TurnOutcome::Failed;
+    }
+}
+
+impl Drop for Turn {
+    fn drop(&mut self) {
+        let TurnCore {
+            engine, cell, id, ..
+        } = &*self.core;
+        self.core.end();
+        let kind = AuditKind::TurnEnded {
+            views: self.views,
+            outcome: self.outcome,
+        };
+        engine
+            .audit
+            .record(engine.event(cell, Actor::System, kind).turn(*id));
+    }
+}
+
+impl fmt::Debug for Turn {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Turn")
+            .field("id", &self.core.id)
+            .finish_non_exhaustive()
+    }
+}

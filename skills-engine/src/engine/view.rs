@@ -1,0 +1,353 @@
+use std::fmt;
+use std::ops::Deref;
+use std::sync::{Arc, OnceLock};
+
+use serde_json::value::RawValue;
+use sha2::Digest as _;
+
+use super::epoch::Epoch;
+use super::layout::Layout;
+use crate::prompt::LiveText;
+use crate::registry::ToolIndex;
+use crate::skill::{Level, ToolDefinition};
+use crate::snapshot::{LiveValues, SnapshotTool, compose_snapshot};
+use crate::tools::Dialect;
+
+/// What one model call may see: prompt, tool list, snapshots. It never changes.
+pub struct View {
+    epoch: Arc<Epoch>,
+    layout: Arc<Layout>,
+    live: LiveValues,
+    live_text: Box<str>,
+    digest: [u8; 32],
+    /// Prompt with live values, joined when it is asked for.
+    joined: OnceLock<Box<str>>,
+}
+
+/// The parts of a prompt, for hosts that place them apart.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Prompt<'a> {
+    /// The catalogue: the same for every session that deviates from it in nothing.
+    pub stable: &'a str,
+    /// What was opened, in the order of the openings.
+    pub opened: &'a str,
+    /// Values that may differ in the next view.
+    pub live: &'a str,
+}
+
+/// A tool of a view.
+#[derive(Clone, Copy)]
+pub struct ViewTool<'a> {
+    view: &'a View,
+    tool: ToolIndex,
+}
+
+impl View {
+    pub(super) fn new(epoch: Arc<Epoch>, layout: Arc<Layout>, live: LiveValues) -> Self {
+        let live_text = live_text(&epoch, &live);
+        let digest = digest_of(&layout, &live);
+        Self {
+            epoch,
+            layout,
+            live,
+            live_text,
+            digest,
+            joined: OnceLock::new(),
+        }
+    }
+
+    /// The whole text for a system prompt; empty when there is no skill to tell of.
+    #[must_use]
+    pub fn system_prompt(&self) -> &str {
+        if self.live_text.is_empty() {
+            return &self.layout.prompt;
+        }
+        self.joined.get_or_init(|| {
+            [&*self.layout.prompt, &*self.live_text]
+                .concat()
+                .into_boxed_str()
+        })
+    }
+
+    /// The same text in its parts.
+    #[must_use]
+    pub fn prompt(&self) -> Prompt<'_> {
+        let (stable, opened) = self.layout.prompt.split_at(self.layout.stable);
+        Prompt {
+            stable,
+            opened,
+            live: &self.live_text,
+        }
+    }
+
+    /// The visible tools, in the order they are listed.
+    pub fn tools(&self) -> impl Iterator<Item = ViewTool<'_>> {
+        self.layout
+            .tools
+            .iter()
+            .cloned()
+            .flatten()
+            .map(|tool| ViewTool { view: self, tool })
+    }
+
+    /// The tool list as JSON text, in the wire form of a provider.
+    #[must_use]
+    pub fn tools_json(&self, dialect: Dialect) -> &str {
+        self.layout.list(&self.epoch, dialect)
+    }
+
+    /// The level of a skill, if the view knows the skill.
+    #[must_use]
+    pub fn level(&self, skill: &str) -> Option<Level> {
+        let (index, _) = self.epoch.registry.find(skill)?;
+        (!self.epoch.is_off(index)).then(|| self.layout.level(&self.epoch, index))
+    }
+
+    /// The snapshot of one skill as JSON text, if the view knows the skill.
+    ///
+    /// `{"id","name","description","version","tags","level","attributes":{name:{"value","schema","description",
+    /// "status"?,"as_of"?}},"tools":[{"name","description"}],"instructions"?}`, with the members that are visible.
+    #[must_use]
+    pub fn snapshot(&self, skill: &str) -> Option<String> {
+        let (index, registered) = self.epoch.registry.find(skill)?;
+        if self.epoch.is_off(index) {
+            return None;
+        }
+        let range = registered.attributes.all();
+        let attributes: Vec<_> = self
+            .layout
+            .attributes
+            .iter()
+            .cloned()
+            .flatten()
+            .filter(|index| range.contains(index))
+            .collect();
+        let range = registered.tools.all();
+        let tools: Vec<_> = self
+            .layout
+            .tools
+            .iter()
+            .cloned()
+            .flatten()
+            .filter(|index| range.contains(index))
+            .map(|tool| SnapshotTool {
+                name: self.epoch.catalogue.name(tool),
+                description: &self.epoch.registry.tool(tool).definition.description,
+            })
+            .collect();
+        let level = self.layout.level(&self.epoch, index);
+        Some(compose_snapshot(
+            &self.epoch.registry,
+            registered,
+            level,
+            &attributes,
+            &tools,
+            &self.live,
+        ))
+    }
+
+    /// The snapshots of all skills, by id, as one JSON array.
+    #[must_use]
+    pub fn snapshots(&self) -> String {
+        let snapshots: Vec<_> = self
+            .epoch
+            .registry
+            .skills
+            .iter()
+            .filter_map(|skill| self.snapshot(&skill.id))
+            .collect();
+        format!("[{}]", snapshots.join(","))
+    }
+
+    /// SHA-256 over all that determines the view: the registry, the openings and the live values.
+    #[must_use]
+    pub fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+
+    /// Bytes of the prompt, and of the names, descriptions and schemas of the tools.
+    #[must_use]
+    pub fn bytes(&self) -> u64 {
+        (self.layout.prompt.len() + self.live_text.len()) as u64 + self.layout.tool_bytes
+    }
+
+    pub(super) fn epoch(&self) -> &Arc<Epoch> {
+        &self.epoch
+    }
+
+    pub(super) fn layout(&self) -> &Arc<Layout> {
+        &self.layout
+    }
+
+    pub(super) fn live(&self) -> &LiveValues {
+        &self.live
+    }
+}
+
+impl fmt::Debug for View {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("View")
+            .field("steps", &self.layout.steps)
+            .field("live", &self.live)
+            .finish_non_exhaustive()
+    }
+}
+
+impl<'a> ViewTool<'a> {
+    /// Its name on the wire.
+    #[must_use]
+    pub fn name(&self) -> &'a str {
+        self.view.epoch.catalogue.name(self.tool)
+    }
+
+    /// The id of the skill it belongs to.
+    #[must_use]
+    pub fn skill(&self) -> &'a str {
+        &self
+            .view
+            .epoch
+            .registry
+            .skill(self.view.epoch.registry.tool(self.tool).skill)
+            .id
+    }
+
+    /// What its author says of it.
+    #[must_use]
+    pub fn definition(&self) -> &'a ToolDefinition {
+        &self.view.epoch.registry.tool(self.tool).definition
+    }
+
+    /// The schema of its arguments, as JSON text.
+    #[must_use]
+    pub fn input_schema(&self) -> &'a str {
+        &self.view.epoch.registry.tool(self.tool).input_schema
+    }
+}
+
+impl ViewTool<'_> {
+    /// The schema of its arguments, as a JSON value that is not parsed again when it is written.
+    #[must_use]
+    pub fn input_schema_json(&self) -> &RawValue {
+        serde_json::from_str(self.input_schema()).unwrap_or(RawValue::NULL)
+    }
+}
+
+impl fmt::Debug for ViewTool<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ViewTool")
+            .field("name", &self.name())
+            .finish_non_exhaustive()
+    }
+}
+
+/// A view as a turn hands it out: the view, and what changed since the turn's last one.
+#[derive(Clone, Debug)]
+pub struct TurnView {
+    view: Arc<View>,
+    change: ViewChange,
+}
+
+/// How a view differs from the one its turn had before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum ViewChange {
+    /// It is the first one of its turn.
+    First,
+    /// In nothing: it is the same `Arc`.
+    Unchanged,
+    /// In live values alone.
+    Live,
+    /// Something was opened: what the earlier prompt said before its live values is a prefix of what this one says.
+    Appended,
+    /// Something was closed, or the skills themselves changed.
+    Prefix,
+}
+
+impl TurnView {
+    pub(super) fn new(view: Arc<View>, change: ViewChange) -> Self {
+        Self { view, change }
+    }
+
+    /// How it differs from the turn's last view.
+    #[must_use]
+    pub fn change(&self) -> ViewChange {
+        self.change
+    }
+
+    /// Whether it is the turn's last view, the same `Arc`.
+    #[must_use]
+    pub fn is_unchanged(&self) -> bool {
+        self.change == ViewChange::Unchanged
+    }
+
+    /// The view, to keep.
+    #[must_use]
+    pub fn view(&self) -> &Arc<View> {
+        &self.view
+    }
+}
+
+impl Deref for TurnView {
+    type Target = View;
+
+    fn deref(&self) -> &View {
+        &self.view
+    }
+}
+
+/// What changed from one layout to another, live values aside.
+pub(super) fn layout_change(before: &View, epoch: &Arc<Epoch>, layout: &Arc<Layout>) -> ViewChange {
+    if !Arc::ptr_eq(before.epoch(), epoch) {
+        return ViewChange::Prefix;
+    }
+    if before.layout().steps == layout.steps {
+        return ViewChange::Live;
+    }
+    // Deviations of the catalogue stand first and are told apart from openings, so a longer list of steps that begins
+    // with the shorter one has the same catalogue.
+    let is_same_catalogue = before.layout().stable == layout.stable;
+    if is_same_catalogue && layout.steps.starts_with(&before.layout().steps) {
+        ViewChange::Appended
+    } else {
+        ViewChange::Prefix
+    }
+}
+
+fn live_text(epoch: &Epoch, live: &LiveValues) -> Box<str> {
+    if live.is_empty() {
+        return Box::default();
+    }
+    let registry = &epoch.registry;
+    let values: Vec<_> = live
+        .iter()
+        .map(|(entry, value)| {
+            let attribute = registry.attribute(entry.attribute);
+            LiveText {
+                skill: &registry.skill(attribute.skill).id,
+                attribute: &attribute.name,
+                value,
+                schema: &attribute.schema,
+                status: entry.status,
+                as_of: entry.as_of,
+            }
+        })
+        .collect();
+    let mut out = String::new();
+    epoch.texts.composer().live(&values, &mut out);
+    out.into_boxed_str()
+}
+
+fn digest_of(layout: &Layout, live: &LiveValues) -> [u8; 32] {
+    let mut digest = layout.digest.clone();
+    for (entry, json) in live.iter() {
+        digest.update(entry.attribute.to_le_bytes());
+        digest.update([entry.status.map_or(0, |status| status as u8 + 1)]);
+        digest.update(entry.as_of.map_or(i64::MIN, |time| time.0).to_le_bytes());
+        digest.update((json.len() as u64).to_le_bytes());
+        digest.update(json);
+    }
+    digest.finalize().into()
+}
