@@ -15,7 +15,7 @@ pub use crate::skill::{
     Make, Origin, ParamEntry, Place, ReadEntry, Resources, SkillEntry, SkillType, ToolContext,
     ToolEntry, ToolOutput, ToolResult,
 };
-use crate::skill::{Code, schema_of, write_json};
+use crate::skill::{Code, output_schema_of, schema_of, write_json};
 
 /// The instance of `T` behind a handler. The registry pairs handlers with instances by type, so it is one.
 pub fn instance<T: Send + Sync + 'static>(instance: &Instance) -> Arc<T> {
@@ -208,6 +208,13 @@ impl Output<ToolOutput> {
     }
 }
 
+impl Output<()> {
+    /// Says that it is done: a result of `null` would read as if something was not found.
+    pub fn tool_result(self) -> ToolResult {
+        Ok(ToolOutput::done())
+    }
+}
+
 /// A type that a tool may return.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be the result of a skill tool",
@@ -275,7 +282,7 @@ impl<T, E> TypeOf<Result<T, E>> {
     where
         T: AttributeValue,
     {
-        schema_of::<T>()
+        output_schema_of::<T>()
     }
 }
 
@@ -297,7 +304,7 @@ impl<T: ?Sized> TypeOfPlain for TypeOf<T> {
     where
         T: AttributeValue,
     {
-        schema_of::<T>()
+        output_schema_of::<T>()
     }
 }
 

@@ -191,6 +191,28 @@ pub(crate) fn decode_whole<A: DeserializeOwned>(json: &[u8]) -> Result<A, Fault>
     })
 }
 
+/// Refuses arguments whose names are not among `known`: serde alone drops them without a word.
+pub(crate) fn check_names(json: &[u8], known: &[String]) -> Result<(), Fault> {
+    type Names<'a> = std::collections::BTreeMap<std::borrow::Cow<'a, str>, serde::de::IgnoredAny>;
+    let Ok(given) = serde_json::from_slice::<Names<'_>>(json) else {
+        // Decoding tells what is wrong with it.
+        return Ok(());
+    };
+    let unknown = given
+        .keys()
+        .find(|name| !known.iter().any(|known| known == *name));
+    let Some(name) = unknown else {
+        return Ok(());
+    };
+    let made_up = shown(name, MOST_NAME_CHARACTERS);
+    Err(invalid(
+        &match nearest(name, known.iter().map(String::as_str)) {
+            Some(meant) => format!("`{made_up}` is not a parameter (did you mean `{meant}`?)"),
+            None => format!("`{made_up}` is not a parameter"),
+        },
+    ))
+}
+
 fn invalid(message: &str) -> Fault {
     Fault::new(
         Code::InvalidArguments,

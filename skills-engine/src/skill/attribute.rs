@@ -8,7 +8,7 @@ use serde::Serialize;
 use super::Fault;
 use super::{
     AttributeContext, BoxFuture, Expose, Instance, Level, SchemaFunction, check_tool_name,
-    schema_of,
+    output_schema_of,
 };
 
 /// A type that can be an attribute's value.
@@ -179,7 +179,7 @@ impl Attribute {
             timeout: None,
             cache: None,
             takes_context,
-            schema: schema_of::<T>,
+            schema: output_schema_of::<T>,
         };
         Self { definition, reader }
     }

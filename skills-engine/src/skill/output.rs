@@ -84,6 +84,12 @@ impl ToolOutput {
         }
     }
 
+    /// What a tool gives that did its work and has nothing to tell: the text `done`.
+    #[must_use]
+    pub fn done() -> Self {
+        Self::text("done")
+    }
+
     /// A value as JSON; a value that is a string becomes text.
     ///
     /// # Errors
@@ -96,9 +102,7 @@ impl ToolOutput {
                 format!("the result is not valid JSON: {err}"),
             )
         })?;
-        let content = if json == "null" {
-            Content::Text("done".to_owned())
-        } else if json.starts_with('"') {
+        let content = if json.starts_with('"') {
             Content::Text(serde_json::from_str(&json).unwrap_or(json))
         } else {
             Content::Json(json)
@@ -136,10 +140,6 @@ impl ToolOutput {
     pub fn and(mut self, other: Self) -> Self {
         self.content.extend(other.content);
         self
-    }
-
-    pub(crate) fn to_model_text(&self, _limit: usize) -> (String, bool) {
-        (String::new(), false)
     }
 
     /// The pieces, in order.
@@ -232,6 +232,12 @@ impl IntoToolResult for &str {
     }
 }
 
+impl IntoToolResult for () {
+    fn into_tool_result(self) -> ToolResult {
+        Ok(ToolOutput::done())
+    }
+}
+
 impl IntoToolResult for serde_json::Value {
     fn into_tool_result(self) -> ToolResult {
         ToolOutput::json(&self)
@@ -248,22 +254,7 @@ macro_rules! json_results {
     )*};
 }
 json_results!(
-    (),
-    bool,
-    i8,
-    i16,
-    i32,
-    i64,
-    i128,
-    isize,
-    u8,
-    u16,
-    u32,
-    u64,
-    u128,
-    usize,
-    f32,
-    f64
+    bool, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64
 );
 
 impl<T: IntoToolResult, E: fmt::Display> IntoToolResult for Result<T, E> {

@@ -1,14 +1,14 @@
 use std::borrow::Cow;
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::arguments::decode_whole;
+use super::arguments::{check_names, decode_whole};
 use super::output::IntoToolResult;
-use super::schema::SchemaSource;
+use super::schema::{SchemaCache, SchemaFunction, SchemaSource};
 use super::{
     BoxFuture, Code, Expose, Fault, Instance, Level, ParamEntry, ToolContext, ToolOutput,
     check_tool_name, schema_of,
@@ -225,12 +225,16 @@ impl Tool {
         A: DeserializeOwned + schemars::JsonSchema,
         F: Future<Output: IntoToolResult> + Send + 'static,
     {
-        let handler = move |arguments: &[u8], cx: &ToolContext| match decode_whole::<A>(arguments) {
-            Ok(arguments) => {
-                let future = call(arguments, cx.clone());
-                Call::Pending(Box::pin(async move { future.await.into_tool_result() }))
+        let known = OnceLock::new();
+        let handler = move |arguments: &[u8], cx: &ToolContext| {
+            let known = known.get_or_init(|| property_names(schema_of::<A>));
+            match check_names(arguments, known).and_then(|()| decode_whole::<A>(arguments)) {
+                Ok(arguments) => {
+                    let future = call(arguments, cx.clone());
+                    Call::Pending(Box::pin(async move { future.await.into_tool_result() }))
+                }
+                Err(fault) => Call::Ready(Err(fault)),
             }
-            Err(fault) => Call::Ready(Err(fault)),
         };
         Self::with_handler(
             name,
@@ -363,5 +367,44 @@ impl Tool {
             InputSchema::Type(schema) => SchemaSource::Function(*schema),
             InputSchema::Json(json) => SchemaSource::Json(Arc::clone(json)),
         }
+    }
+}
+
+/// Names of the arguments that the schema of a type allows; none when it has no such schema, which a registry refuses.
+fn property_names(schema: SchemaFunction) -> Vec<String> {
+    let Ok(text) = SchemaCache::default().input_schema(&SchemaSource::Function(schema)) else {
+        return Vec::new();
+    };
+    let schema: serde_json::Value = serde_json::from_str(&text).unwrap_or_default();
+    let properties = schema["properties"].as_object();
+    properties.map_or_else(Vec::new, |properties| properties.keys().cloned().collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(serde::Deserialize, schemars::JsonSchema)]
+    struct Add {
+        left: i64,
+        right: Option<i64>,
+    }
+
+    #[test]
+    fn a_builder_tool_refuses_arguments_it_does_not_know() {
+        let add = Tool::new("add", "Adds.", |add: Add, _cx: ToolContext| async move {
+            add.left + add.right.unwrap_or(0)
+        });
+        let call = |arguments: &str| {
+            add.handler
+                .call(arguments.as_bytes(), &ToolContext::detached())
+        };
+        assert!(matches!(call(r#"{"left":1,"right":2}"#), Call::Pending(_)));
+        let Call::Ready(Err(fault)) = call(r#"{"left":1,"rihgt":2}"#) else {
+            // misspelled on purpose
+            panic!("the name is unknown");
+        };
+        assert_eq!(fault.code, Code::InvalidArguments);
+        assert!(fault.message.contains("did you mean `right`"), "{fault}");
     }
 }

@@ -42,6 +42,16 @@ pub fn schema_of<T: schemars::JsonSchema + ?Sized>() -> Value {
         .to_value()
 }
 
+/// The schema of what a type is written as, as schemars writes it; [`schema_of`] gives that of what it is read from.
+#[must_use]
+pub fn output_schema_of<T: schemars::JsonSchema + ?Sized>() -> Value {
+    schemars::generate::SchemaSettings::default()
+        .for_serialize()
+        .into_generator()
+        .into_root_schema_for::<T>()
+        .to_value()
+}
+
 /// Where a schema comes from.
 #[derive(Clone, Debug)]
 pub(crate) enum SchemaSource {
