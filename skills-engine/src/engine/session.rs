@@ -6,7 +6,7 @@ use super::cell::Cell;
 use super::inner::EngineInner;
 use super::turn::Turn;
 use super::visibility::Control;
-use crate::session::{Explanation, MemberFacts, Question, explain};
+use crate::session::{Explanation, MemberFacts, Question, SessionState, explain};
 use crate::skill::{
     Actor, Cleared, Fault, Level, Principal, SessionId, SetVisibility, SkillMatch, SkillVisibility,
     Span, TurnRequest, VisibilityChange,
@@ -50,6 +50,12 @@ impl Session {
             actor,
             ..self.clone()
         }
+    }
+
+    /// What the session has opened, as it counts now.
+    #[must_use]
+    pub fn state(&self) -> Arc<SessionState> {
+        self.cell.published().1
     }
 
     /// Begins a turn.

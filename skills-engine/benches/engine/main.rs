@@ -1,0 +1,237 @@
+//! What the engine costs beside a model call. Run with `cargo bench -p skills-engine --bench engine`.
+//!
+//! The engine has 1,000 tools in 250 skills; half of them are at CONTEXT. Audit goes to the ring in memory, its writer
+//! runs on a thread of its own, and nothing subscribes to spans.
+
+mod fixture;
+mod linked;
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use divan::Bencher;
+use divan::counter::ItemsCount;
+use futures_util::FutureExt as _;
+use skills_engine::engine::{ToolCall, Turn};
+use skills_engine::registry::Registry;
+use skills_engine::session::{Decision, MemberFacts, SkillFacts, TurnGrants, decide};
+use skills_engine::skill::{Expose, TurnRequest};
+use skills_engine::tools::Dialect;
+use skills_engine::{Level, Session, Span};
+
+use self::fixture::{SKILLS, World, skill_id};
+
+fn main() {
+    divan::main();
+}
+
+fn open(world: &World, session: &Session, skill: usize) {
+    let id = skill_id(skill);
+    let opened = session.open(&id, Level::Context, Span::UntilCleared, "");
+    world.block_on(opened).expect("the skill can be opened");
+}
+
+fn turn_with(world: &World, opened: usize) -> (Session, Turn) {
+    let session = world.session("measured");
+    for skill in 0..opened {
+        open(world, &session, skill);
+    }
+    let turn = world
+        .block_on(session.turn(TurnRequest::empty()))
+        .expect("a turn");
+    (session, turn)
+}
+
+fn look(turn: &mut Turn) -> usize {
+    let view = turn
+        .view()
+        .now_or_never()
+        .expect("nothing is lazy")
+        .expect("a view");
+    view.tools_json(Dialect::Anthropic).len() + view.system_prompt().len()
+}
+
+/// At most 150 ns.
+#[divan::bench(args = [1, 1_000, 100_000])]
+fn unchanged_view(bencher: Bencher<'_, '_>, sessions: usize) {
+    let world = World::new(0);
+    world.others(sessions - 1);
+    let (_session, mut turn) = turn_with(&world, SKILLS);
+    look(&mut turn);
+    bencher.bench_local(|| look(&mut turn));
+}
+
+/// At most 1 µs.
+#[divan::bench]
+fn unchanged_view_with_10_live_attributes(bencher: Bencher<'_, '_>) {
+    let world = World::new(10);
+    let (_session, mut turn) = turn_with(&world, SKILLS);
+    look(&mut turn);
+    bencher.bench_local(|| look(&mut turn));
+}
+
+/// Each thread looks at a session of its own: twice as many views a second as one thread makes, at best.
+#[divan::bench(threads = [1, 2])]
+fn unchanged_view_on_threads(bencher: Bencher<'_, '_>) {
+    let world = World::new(0);
+    for skill in 0..SKILLS {
+        open(&world, &world.session("t0"), skill);
+        open(&world, &world.session("t1"), skill);
+    }
+    let next = AtomicU64::new(0);
+    bencher
+        .counter(ItemsCount::new(1_000_usize))
+        .with_inputs(|| {
+            let session = world.session(&format!("t{}", next.fetch_add(1, Ordering::Relaxed) % 2));
+            let mut turn = world
+                .block_on(session.turn(TurnRequest::empty()))
+                .expect("a turn");
+            look(&mut turn);
+            turn
+        })
+        .bench_refs(|turn| {
+            for _ in 0..1_000 {
+                divan::black_box(look(turn));
+            }
+        });
+}
+
+/// One grant and one clearing, a view after each, 16 skills open: at most 3 µs a change, its record included.
+#[divan::bench(args = [1, 1_000, 100_000])]
+fn two_changes_seen_before(bencher: Bencher<'_, '_>, sessions: usize) {
+    let world = World::new(0);
+    world.others(sessions - 1);
+    let (session, mut turn) = turn_with(&world, 15);
+    let id = skill_id(15);
+    bencher.bench_local(|| {
+        world.block_on(async {
+            session
+                .open(&id, Level::Context, Span::UntilCleared, "")
+                .await
+                .expect("opened");
+            let opened = turn
+                .view()
+                .await
+                .expect("a view")
+                .tools_json(Dialect::Anthropic)
+                .len();
+            session.clear(&id).await.expect("cleared");
+            opened
+                + turn
+                    .view()
+                    .await
+                    .expect("a view")
+                    .tools_json(Dialect::Anthropic)
+                    .len()
+        })
+    });
+}
+
+/// The view alone, after a change that led to a sequence seen before: at most 1 µs.
+#[divan::bench]
+fn view_seen_before(bencher: Bencher<'_, '_>) {
+    let world = World::new(0);
+    let (session, turn) = turn_with(&world, 15);
+    let turn = std::cell::RefCell::new(turn);
+    let is_open = std::cell::Cell::new(false);
+    let id = skill_id(15);
+    bencher
+        .with_inputs(|| {
+            if is_open.replace(!is_open.get()) {
+                world.block_on(session.clear(&id)).expect("cleared");
+            } else {
+                open(&world, &session, 15);
+            }
+        })
+        .bench_local_values(|()| look(&mut turn.borrow_mut()));
+}
+
+/// The view alone, of a sequence never seen, 250 skills open: at most 40 µs.
+#[divan::bench]
+fn view_never_seen(bencher: Bencher<'_, '_>) {
+    let world = World::new(0);
+    let (session, turn) = turn_with(&world, SKILLS);
+    let turn = std::cell::RefCell::new(turn);
+    let mut seed = 7_u64;
+    bencher
+        .with_inputs(|| {
+            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+            let skill = usize::try_from(seed >> 33).unwrap_or(0) % SKILLS;
+            world
+                .block_on(session.clear(&skill_id(skill)))
+                .expect("cleared");
+            open(&world, &session, skill);
+        })
+        .bench_local_values(|()| look(&mut turn.borrow_mut()));
+}
+
+/// JSON bytes in and out, through an async tool with two arguments: at most 1 µs over [`call_floor`].
+#[divan::bench(args = [1, 1_000, 100_000])]
+fn call(bencher: Bencher<'_, '_>, sessions: usize) {
+    let world = World::new(0);
+    world.others(sessions - 1);
+    let (_session, turn) = turn_with(&world, SKILLS);
+    let turn = std::cell::RefCell::new(turn);
+    look(&mut turn.borrow_mut());
+    bencher
+        .with_inputs(|| {
+            ToolCall::new(
+                "call_abc123",
+                format!("{}__tool_0", skill_id(3)),
+                fixture::ARGUMENTS,
+            )
+        })
+        .bench_local_values(|call| {
+            let results = turn
+                .borrow_mut()
+                .calls([call])
+                .now_or_never()
+                .expect("the tool is ready at once");
+            assert!(results.iter().all(|result| result.outcome.is_ok()));
+            results
+        });
+}
+
+/// Decoding, handler and serializing alone.
+#[divan::bench]
+fn call_floor(bencher: Bencher<'_, '_>) {
+    bencher.bench_local(|| fixture::floor(divan::black_box(fixture::ARGUMENTS)));
+}
+
+/// At most 20 ns.
+#[divan::bench]
+fn decide_one(bencher: Bencher<'_, '_>) {
+    let world = World::new(0);
+    let (session, _turn) = turn_with(&world, 16);
+    let state = session.state();
+    let id = skill_id(7);
+    let skill = SkillFacts::new(Level::Metadata);
+    let member = MemberFacts::new(Level::Context, Expose::Psl);
+    let now = world.now();
+    let turn = TurnGrants::default();
+    bencher.bench_local(|| {
+        let standing = state.standing(divan::black_box(&id));
+        let decision = decide(
+            Some(&skill),
+            Some(&member),
+            &standing,
+            turn.level(&id, &state),
+            now,
+        );
+        assert_eq!(decision, Decision::Visible);
+    });
+}
+
+/// 1,000 annotated tools in 250 skills: at most 8 ms.
+#[divan::bench]
+fn registry_of_1000_linked_tools(bencher: Bencher<'_, '_>) {
+    let world = World::new(0);
+    bencher.bench_local(|| world.block_on(linked::engine()));
+}
+
+/// 10,000 tools of builders that share 20 argument types: at most 100 ms.
+#[divan::bench]
+fn registry_of_10000_built_tools(bencher: Bencher<'_, '_>) {
+    bencher
+        .with_inputs(fixture::many_skills)
+        .bench_local_values(|skills| Registry::build(skills).expect("a registry"));
+}
