@@ -1,7 +1,9 @@
+use std::sync::Arc;
+
 use super::epoch::Epoch;
 use super::layout::Step;
 use crate::registry::SkillIndex;
-use crate::session::{SessionState, TurnGrants, effective};
+use crate::session::{SessionState, Standing, TurnGrants, effective};
 use crate::skill::{Level, Timestamp};
 
 /// The steps that a session and its turn have taken, in opening order: what determines a view, live values aside.
@@ -11,33 +13,91 @@ pub(crate) fn steps(
     turn: &TurnGrants,
     now: Timestamp,
 ) -> Vec<Step> {
-    let mut positions = Vec::new();
-    let mut deviations = Vec::new();
-    let mut openings = Vec::new();
-    let touched = state
-        .skills()
-        .map(|(skill, _)| &**skill)
-        .chain(turn.live(state).map(|grant| &**grant.skill()));
-    for skill in touched {
-        let Some((index, registered)) = epoch.registry.find(skill) else {
-            continue;
-        };
-        if epoch.is_off(index) {
-            continue;
+    let mut sight = Sight {
+        epoch,
+        state,
+        turn,
+        now,
+        positions: Vec::new(),
+        deviations: Vec::new(),
+    };
+    // Sessions list skills by id, as registries do, so positions come in order but for what the turn adds.
+    for (skill, standing) in state.skills() {
+        sight.look_at(skill, &standing);
+    }
+    for grant in turn.live(state) {
+        sight.look_at(grant.skill(), &state.standing(grant.skill()));
+    }
+    let Sight {
+        mut positions,
+        mut deviations,
+        ..
+    } = sight;
+    deviations.sort_unstable_by_key(|(skill, ..)| *skill);
+    let mut steps = Vec::with_capacity(deviations.len() + positions.len());
+    steps.extend(
+        deviations
+            .into_iter()
+            .map(|(skill, shown, ceiling)| Step::deviation(skill, shown, ceiling)),
+    );
+    let admissions = state
+        .admissions()
+        .iter()
+        .map(|admission| (&admission.skill, admission.level));
+    for (skill, level) in
+        admissions.chain(turn.live(state).map(|grant| (grant.skill(), grant.level())))
+    {
+        if let Some(index) = epoch.registry.find_shared(skill) {
+            open(&mut positions, index, level, &mut steps);
         }
-        // Sessions list skills by id, as registries do, so this appends but for what the turn adds.
-        let Err(at) = positions.binary_search_by_key(&index, |position: &Position| position.skill)
-        else {
-            continue;
+    }
+    // What no admission tells of comes last; it is still open.
+    for position in &positions {
+        if position.reached < position.level {
+            steps.push(Step::opening(
+                position.skill,
+                position.reached,
+                position.level,
+            ));
+        }
+    }
+    steps
+}
+
+struct Sight<'a> {
+    epoch: &'a Epoch,
+    state: &'a SessionState,
+    turn: &'a TurnGrants,
+    now: Timestamp,
+    positions: Vec<Position>,
+    deviations: Vec<(SkillIndex, Level, Option<Level>)>,
+}
+
+/// How far the replay of the openings has come for a skill, and how far it may go.
+struct Position {
+    skill: SkillIndex,
+    reached: Level,
+    level: Level,
+}
+
+impl Sight<'_> {
+    fn look_at(&mut self, skill: &Arc<str>, standing: &Standing<'_>) {
+        let Some(index) = self.epoch.registry.find_shared(skill) else {
+            return;
         };
-        let standing = state.standing(skill);
-        let base = registered.base();
-        let level = effective(base, &standing, turn.level(skill, state), now);
+        if self.epoch.is_off(index) {
+            return;
+        }
+        let Err(at) = find(&self.positions, index) else {
+            return;
+        };
+        let base = self.epoch.registry.skill(index).base();
+        let level = effective(base, standing, self.turn.level(skill, self.state), self.now);
         let shown = level.min(base);
         if shown < base || standing.ceiling().is_some() {
-            deviations.push((index, shown, standing.ceiling()));
+            self.deviations.push((index, shown, standing.ceiling()));
         }
-        positions.insert(
+        self.positions.insert(
             at,
             Position {
                 skill: index,
@@ -46,52 +106,25 @@ pub(crate) fn steps(
             },
         );
     }
-    deviations.sort_unstable_by_key(|(skill, ..)| *skill);
-    let mut steps: Vec<_> = deviations
-        .into_iter()
-        .map(|(skill, shown, ceiling)| Step::deviation(skill, shown, ceiling))
-        .collect();
-
-    let admissions = state
-        .admissions()
-        .iter()
-        .map(|admission| (&*admission.skill, admission.level));
-    for (skill, level) in admissions.chain(
-        turn.live(state)
-            .map(|grant| (&**grant.skill(), grant.level())),
-    ) {
-        if let Some((index, _)) = epoch.registry.find(skill) {
-            open(&mut positions, index, level, &mut openings);
-        }
-    }
-    // What no admission tells of comes last; it is still open.
-    for position in &mut positions {
-        if position.reached < position.level {
-            openings.push(Step::opening(
-                position.skill,
-                position.reached,
-                position.level,
-            ));
-        }
-    }
-    steps.append(&mut openings);
-    steps
 }
 
-struct Position {
-    skill: SkillIndex,
-    reached: Level,
-    level: Level,
+fn find(positions: &[Position], skill: SkillIndex) -> Result<usize, usize> {
+    match positions.last() {
+        Some(last) if last.skill >= skill => {
+            positions.binary_search_by_key(&skill, |position| position.skill)
+        }
+        _ => Err(positions.len()),
+    }
 }
 
-fn open(positions: &mut [Position], skill: SkillIndex, level: Level, openings: &mut Vec<Step>) {
-    let Ok(at) = positions.binary_search_by_key(&skill, |position| position.skill) else {
+fn open(positions: &mut [Position], skill: SkillIndex, level: Level, steps: &mut Vec<Step>) {
+    let Ok(at) = find(positions, skill) else {
         return;
     };
     let position = &mut positions[at];
     let to = level.min(position.level);
     if to > position.reached {
-        openings.push(Step::opening(skill, position.reached, to));
+        steps.push(Step::opening(skill, position.reached, to));
         position.reached = to;
     }
 }

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use sha2::{Digest, Sha256};
 
+use super::index::AddressIndex;
 use super::member::{MemberRange, RegisteredAttribute, RegisteredTool, shown_from};
 use super::{RegisteredSkill, Registry, SkillIndex};
 use crate::skill::{Instance, SchemaCache, Skill};
@@ -84,6 +85,7 @@ impl Registry {
             by_type,
             ..
         } = assembly;
+        let by_address = AddressIndex::new(&skills);
         let digest = digest_of(&skills, &tools, &attributes);
         Ok(Self {
             generation,
@@ -92,6 +94,7 @@ impl Registry {
             tools,
             attributes,
             by_type,
+            by_address,
         })
     }
 }

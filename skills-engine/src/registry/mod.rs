@@ -1,6 +1,7 @@
 //! The set of all skills: immutable, sorted by id, replaced whole.
 
 mod build;
+mod index;
 mod member;
 
 use std::any::TypeId;
@@ -8,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub use self::build::BuildError;
+use self::index::AddressIndex;
 pub(crate) use self::member::{MemberRange, RegisteredAttribute, RegisteredTool};
 use crate::skill::{Instance, Level, Skill, SkillDefinition, SkillType};
 
@@ -30,6 +32,7 @@ pub struct Registry {
     pub(crate) tools: Vec<RegisteredTool>,
     pub(crate) attributes: Vec<RegisteredAttribute>,
     by_type: HashMap<TypeId, SkillIndex>,
+    by_address: AddressIndex,
 }
 
 /// A skill and where its members are.
@@ -103,6 +106,13 @@ impl Registry {
             .ok()?;
         // Registries are refused beyond `u32::MAX` members.
         Some((u32::try_from(index).ok()?, &self.skills[index]))
+    }
+
+    /// The skill with an id that is mostly the registry's own `Arc`, as states of sessions hold it.
+    pub(crate) fn find_shared(&self, id: &Arc<str>) -> Option<SkillIndex> {
+        self.by_address
+            .find(id)
+            .or_else(|| self.find(id).map(|(index, _)| index))
     }
 
     pub(crate) fn skill(&self, index: SkillIndex) -> &RegisteredSkill {

@@ -193,7 +193,7 @@ pub(crate) fn decode_whole<A: DeserializeOwned>(json: &[u8]) -> Result<A, Fault>
 
 /// Refuses arguments whose names are not among `known`: serde alone drops them without a word.
 pub(crate) fn check_names(json: &[u8], known: &[String]) -> Result<(), Fault> {
-    type Names<'a> = std::collections::BTreeMap<std::borrow::Cow<'a, str>, serde::de::IgnoredAny>;
+    type Names<'a> = std::collections::BTreeMap<std::borrow::Cow<'a, str>, &'a RawValue>;
     let Ok(given) = serde_json::from_slice::<Names<'_>>(json) else {
         // Decoding tells what is wrong with it.
         return Ok(());
