@@ -4,12 +4,15 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use futures_util::FutureExt;
+
 use super::{
     AuditError, AuditEvent, AuditKind, AuditLog, AuditRecord, AuditSink, MemoryRing,
     VisibilityOutcome,
 };
 use crate::skill::{
-    Actor, BoxFuture, Clock, Level, Limits, Principal, SessionId, SessionScope, Span, Timestamp,
+    Actor, BoxFuture, Clock, Code, Level, Limits, Principal, SessionId, SessionScope, Span,
+    Timestamp,
 };
 use crate::testing::ManualClock;
 
@@ -144,8 +147,10 @@ impl AuditSink for ScriptedSink {
 
 pub(super) fn start(sinks: &[&Arc<ScriptedSink>], queue: usize) -> (AuditLog, ManualClock) {
     let clock = ManualClock::default();
-    let mut limits = Limits::default();
-    limits.audit_queue = queue;
+    let limits = Limits {
+        audit_queue: queue,
+        ..Limits::default()
+    };
     let sinks = sinks
         .iter()
         .map(|sink| Arc::clone(sink) as Arc<dyn AuditSink>)
@@ -166,11 +171,33 @@ pub(super) fn written_log(events: usize, sessions: u64) -> Vec<AuditRecord> {
         let scopes: Vec<_> = (1..=sessions)
             .map(|number| scope(&format!("s{number}"), number))
             .collect();
-        for index in 0..events {
+        for (index, byte) in (0..events).zip((0..=u8::MAX).cycle()) {
             let scope = &scopes[index * 7 % scopes.len()];
-            log.record(event(scope, view(index as u8)).reason("look\n\"here\""));
+            log.record(event(scope, view(byte)).reason("look\n\"here\""));
         }
         log.flush().await;
         sink.ring.records()
     })
+}
+
+/// Lets time pass until every pause and every deadline is over.
+pub(super) async fn wait(clock: &ManualClock) {
+    for _ in 0..40 {
+        clock.advance(Duration::from_secs(1));
+        settle().await;
+    }
+}
+
+pub(super) async fn commit(log: &AuditLog, clock: &ManualClock, skill: &str) -> Result<(), Code> {
+    let mut commit = Box::pin(log.commit(event(&scope("s1", 1), opened(skill))));
+    for _ in 0..40 {
+        if let Some(result) = (&mut commit).now_or_never() {
+            return result.map_err(|fault| fault.code);
+        }
+        settle().await;
+        if clock.sleepers() > 1 {
+            clock.advance(Duration::from_secs(1));
+        }
+    }
+    panic!("a commit ends within the timeout");
 }

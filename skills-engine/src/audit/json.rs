@@ -61,7 +61,7 @@ pub(super) fn number(out: &mut Vec<u8>, mut value: u64) {
     let mut start = digits.len();
     loop {
         start -= 1;
-        digits[start] = b'0' + (value % 10) as u8;
+        digits[start] = b"0123456789"[(value % 10) as usize];
         value /= 10;
         if value == 0 {
             break;
@@ -176,8 +176,8 @@ impl TimeText {
             self.text
                 .truncate(self.text.len().saturating_sub("000Z".len()));
         }
-        let milli = time.0.rem_euclid(1_000) as u16;
-        let digit = |power: u16| b'0' + (milli / power % 10) as u8;
+        let milli = time.0.rem_euclid(1_000).unsigned_abs();
+        let digit = |power| b"0123456789"[(milli / power % 10) as usize];
         out.push(b'"');
         out.extend_from_slice(self.text.as_bytes());
         out.extend_from_slice(&[digit(100), digit(10), digit(1), b'Z', b'"']);
@@ -244,7 +244,9 @@ mod tests {
     #[test]
     fn numbers_and_hex_are_written_in_full() {
         let mut out = Vec::new();
-        [0, 7, 10, u64::MAX].map(|value| number(&mut out, value));
+        for value in [0, 7, 10, u64::MAX] {
+            number(&mut out, value);
+        }
         assert_eq!(out, b"071018446744073709551615");
         assert_eq!(parse_hex(hex_text(&[0, 0xaf]).as_bytes()), Some([0, 0xaf]));
         assert_eq!(parse_hex::<2>(b"00aF"), None);

@@ -1,24 +1,19 @@
 use std::collections::VecDeque;
 use std::fs::{File, OpenOptions};
-use std::io::{self, BufRead, BufReader, Read, Seek, SeekFrom, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError, mpsc};
 
 use tokio::sync::{Semaphore, oneshot, watch};
 
-use super::json::{hex, parse_hex};
+use super::file::{Appender, Line, Lines, lines_of, parse_line, unfinished_line};
 use super::{
     AuditError, AuditKey, AuditQuery, AuditRecord, AuditSink, AuditStore, ChainHead, Coverage,
     Verified, Verifier, VerifyError,
 };
 use crate::skill::BoxFuture;
 
-const BEFORE_HASH: &[u8] = b"{\"hash\":\"";
-const BEFORE_RECORD: &[u8] = b"\",\"record\":";
-const AFTER_RECORD: &[u8] = b"}";
-/// Bytes of the longest line that is read; far more than any record has.
-const LONGEST_LINE: u64 = 1 << 20;
 /// Queries and checks that read the file at the same time.
 const READERS: usize = 2;
 
@@ -93,18 +88,12 @@ impl JsonLines {
         }
         let (requests, receiver) = mpsc::channel::<Request>();
         let shared_length = Arc::new(AtomicU64::new(length));
-        let mut appender = Appender {
-            file,
-            length,
-            needs_break: !tail.is_empty(),
-            is_synced,
-            is_dirty: false,
-        };
+        let mut appender = Appender::new(file, length, !tail.is_empty(), is_synced);
         let published = Arc::clone(&shared_length);
         let write = move || {
             for Request { lines, outcome } in receiver {
                 let result = appender.append(&lines);
-                published.store(appender.length, Ordering::Release);
+                published.store(appender.length(), Ordering::Release);
                 outcome.send_replace(Some(result));
             }
         };
@@ -168,10 +157,7 @@ impl JsonLines {
         let (sender, receiver) = oneshot::channel();
         let work = move || {
             let _permit = permit;
-            let lines = File::open(path).map(|file| Lines {
-                reader: BufReader::with_capacity(64 << 10, file.take(length)),
-                line: Vec::new(),
-            });
+            let lines = File::open(path).map(|file| Lines::new(file, length));
             let _ = sender.send(lines.and_then(read));
         };
         std::thread::Builder::new()
@@ -248,148 +234,6 @@ impl AuditStore for JsonLines {
     fn coverage(&self) -> Coverage {
         Coverage::Complete
     }
-}
-
-/// The file as its thread holds it.
-struct Appender {
-    file: File,
-    /// Where the next batch begins.
-    length: u64,
-    /// Whether the file ends in the middle of a line.
-    needs_break: bool,
-    is_synced: bool,
-    /// Whether there may be something behind `length` that could not be taken back.
-    is_dirty: bool,
-}
-
-impl Appender {
-    fn append(&mut self, lines: &[u8]) -> Result<(), AuditError> {
-        if self.is_dirty {
-            self.take_back()?;
-        }
-        let actual = self.file.metadata().map_err(AuditError::failed)?.len();
-        if actual != self.length {
-            return Err(AuditError::failed(format!(
-                "the audit file has {actual} bytes instead of {}: something else changed it; open it anew",
-                self.length
-            )));
-        }
-        if let Err(err) = self.write(lines) {
-            self.is_dirty = true;
-            self.take_back()?;
-            return Err(AuditError::failed(err));
-        }
-        self.length += lines.len() as u64 + u64::from(self.needs_break);
-        self.needs_break = false;
-        Ok(())
-    }
-
-    fn write(&mut self, lines: &[u8]) -> io::Result<()> {
-        if self.needs_break {
-            self.file.write_all(b"\n")?;
-        }
-        self.file.write_all(lines)?;
-        if self.is_synced {
-            self.file.sync_data()?;
-        }
-        Ok(())
-    }
-
-    fn take_back(&mut self) -> Result<(), AuditError> {
-        self.file
-            .set_len(self.length)
-            .map_err(AuditError::uncertain)?;
-        self.is_dirty = false;
-        Ok(())
-    }
-}
-
-/// The lines of a file, one after the other.
-struct Lines {
-    reader: BufReader<io::Take<File>>,
-    line: Vec<u8>,
-}
-
-enum Line {
-    Record(AuditRecord),
-    /// Not a record; `is_ended` when a line break follows.
-    Torn {
-        is_ended: bool,
-    },
-}
-
-impl Lines {
-    fn next(&mut self) -> io::Result<Option<Line>> {
-        self.line.clear();
-        let mut limited = (&mut self.reader).take(LONGEST_LINE);
-        if limited.read_until(b'\n', &mut self.line)? == 0 {
-            return Ok(None);
-        }
-        let is_ended = self.line.last() == Some(&b'\n');
-        if !is_ended && self.line.len() as u64 == LONGEST_LINE {
-            let is_ended = self.skip_line()?;
-            return Ok(Some(Line::Torn { is_ended }));
-        }
-        let line = self.line.strip_suffix(b"\n").unwrap_or(&self.line);
-        let line = match parse_line(line) {
-            Some(record) => Line::Record(record),
-            None => Line::Torn { is_ended },
-        };
-        Ok(Some(line))
-    }
-
-    fn skip_line(&mut self) -> io::Result<bool> {
-        loop {
-            let buffer = self.reader.fill_buf()?;
-            let (used, is_ended) = match buffer.iter().position(|byte| *byte == b'\n') {
-                Some(end) => (end + 1, true),
-                None => (buffer.len(), false),
-            };
-            self.reader.consume(used);
-            if is_ended || used == 0 {
-                return Ok(is_ended);
-            }
-        }
-    }
-}
-
-fn lines_of(records: &[AuditRecord]) -> Vec<u8> {
-    let around = BEFORE_HASH.len() + 64 + BEFORE_RECORD.len() + AFTER_RECORD.len() + 1;
-    let length = records
-        .iter()
-        .map(|record| record.bytes().len() + around)
-        .sum();
-    let mut lines = Vec::with_capacity(length);
-    for record in records {
-        lines.extend_from_slice(BEFORE_HASH);
-        hex(&mut lines, record.hash());
-        lines.extend_from_slice(BEFORE_RECORD);
-        lines.extend_from_slice(record.bytes());
-        lines.extend_from_slice(AFTER_RECORD);
-        lines.push(b'\n');
-    }
-    lines
-}
-
-fn parse_line(line: &[u8]) -> Option<AuditRecord> {
-    let (hash, rest) = line.strip_prefix(BEFORE_HASH)?.split_at_checked(64)?;
-    let record = rest
-        .strip_prefix(BEFORE_RECORD)?
-        .strip_suffix(AFTER_RECORD)?;
-    AuditRecord::from_stored(record, parse_hex(hash)?).ok()
-}
-
-/// What stands behind the last line break.
-fn unfinished_line(file: &mut File, length: u64) -> io::Result<Vec<u8>> {
-    let start = length.saturating_sub(LONGEST_LINE);
-    file.seek(SeekFrom::Start(start))?;
-    let mut tail = Vec::new();
-    file.take(LONGEST_LINE).read_to_end(&mut tail)?;
-    let after_break = tail
-        .iter()
-        .rposition(|byte| *byte == b'\n')
-        .map_or(0, |end| end + 1);
-    Ok(tail.split_off(after_break))
 }
 
 #[cfg(test)]

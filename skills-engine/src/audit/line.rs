@@ -4,7 +4,7 @@ use super::event::NAME_LENGTH;
 use super::json::{Object, TimeText, hex, number, text};
 use super::record::{Header, VERSION};
 use super::{AuditEvent, AuditKind, ChainHead};
-use crate::skill::{Span, Timestamp};
+use crate::skill::{Code, Span, Timestamp};
 
 /// Names of late attributes that one record holds.
 const TIMED_OUT: usize = 64;
@@ -102,7 +102,7 @@ fn write_fields(fields: &mut Object<'_>, kind: &AuditKind, reason: usize) {
             latency_ns,
         } => {
             write_call(fields, call_id, skill, tool);
-            let outcome = outcome.map_or_else(|code| code.as_str(), |()| "ok");
+            let outcome = outcome.map_or_else(Code::as_str, |()| "ok");
             fields.word("outcome", outcome);
             fields.number("latency_ns", *latency_ns);
         }

@@ -1,17 +1,16 @@
 use std::fmt;
-use std::pin::Pin;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::task::{Context, Poll};
 use std::time::Duration;
 
 use super::chain::Chains;
+use super::commit::Commit;
 use super::key::ArgumentDigest;
 use super::queue::{Alarms, Item, Queue};
 use super::receipt::Receipt;
 use super::writer::{Batch, Writer};
-use super::{AuditEvent, AuditKey, AuditKind, AuditSink, ChainHead};
-use crate::skill::{BoxFuture, Clock, Code, Fault, Limits, SessionScope, Timestamp};
+use super::{AuditEvent, AuditHealth, AuditKey, AuditKind, AuditSink, SinkHealth};
+use crate::skill::{Clock, Fault, Limits, SessionScope};
 
 /// Where events go in: one queue and one task per sink behind it. Clones are the same log.
 #[derive(Clone)]
@@ -20,7 +19,7 @@ pub struct AuditLog {
 }
 
 struct Inner {
-    queues: Box<[Arc<Queue>]>,
+    queues: Arc<[Arc<Queue>]>,
     alarms: Arc<Alarms>,
     clock: Arc<dyn Clock>,
     timeout: Duration,
@@ -34,6 +33,10 @@ impl AuditLog {
     /// Without sinks every event is dropped and every commit succeeds. Outside a tokio runtime, or when the
     /// operating system gives no randomness, the log works but [fails](Self::is_failing) from the beginning.
     #[must_use]
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a secret is given away, not lent"
+    )]
     pub fn start(
         sinks: Vec<Arc<dyn AuditSink>>,
         clock: Arc<dyn Clock>,
@@ -41,7 +44,7 @@ impl AuditLog {
         key: Option<AuditKey>,
     ) -> Self {
         let alarms = Arc::new(Alarms::default());
-        let queues: Box<[_]> = sinks
+        let queues: Arc<[_]> = sinks
             .iter()
             .map(|_| Arc::new(Queue::new(limits.audit_queue, Arc::clone(&alarms))))
             .collect();
@@ -66,7 +69,7 @@ impl AuditLog {
                 Ok(runtime) if is_random => drop(runtime.spawn(writer.run())),
                 // Dropped, the writer closes its queue.
                 Ok(_) => {
-                    tracing::error!("the audit log got no randomness from the operating system")
+                    tracing::error!("the audit log got no randomness from the operating system");
                 }
                 Err(_) => tracing::error!("the audit log was started outside a tokio runtime"),
             }
@@ -120,13 +123,7 @@ impl AuditLog {
                 receipt.fail();
             }
         }
-        Commit {
-            log: self.clone(),
-            receipt,
-            scope,
-            deadline: None,
-            was_polled: false,
-        }
+        self.wait(receipt, scope)
     }
 
     /// Whether the last write to a sink failed, or a queue is full: no room for what views and calls make.
@@ -155,18 +152,11 @@ impl AuditLog {
         let Some(receipt) = self.receipt() else {
             return;
         };
-        for queue in &self.inner.queues {
+        for queue in &*self.inner.queues {
             queue.push_note(Item::Flush(Arc::clone(&receipt)));
         }
-        let wait = Commit {
-            log: self.clone(),
-            receipt: Some(receipt),
-            scope: None,
-            deadline: None,
-            was_polled: false,
-        };
         // What became of it is in the health.
-        let _ = wait.await;
+        let _ = self.wait(Some(receipt), None).await;
     }
 
     /// How the log and its sinks are.
@@ -201,6 +191,16 @@ impl AuditLog {
             .map_or([0; 32], |arguments| arguments.digest(bytes))
     }
 
+    fn wait(&self, receipt: Option<Arc<Receipt>>, scope: Option<Arc<SessionScope>>) -> Commit {
+        let Inner {
+            queues,
+            clock,
+            timeout,
+            ..
+        } = &*self.inner;
+        Commit::new(queues, clock, *timeout, receipt, scope)
+    }
+
     fn receipt(&self) -> Option<Arc<Receipt>> {
         let sinks = self.inner.queues.len();
         (sinks > 0).then(|| Arc::new(Receipt::new(sinks)))
@@ -218,7 +218,7 @@ impl fmt::Debug for AuditLog {
 
 impl Drop for Inner {
     fn drop(&mut self) {
-        for queue in &self.queues {
+        for queue in &*self.queues {
             queue.close();
         }
     }
@@ -231,107 +231,6 @@ fn close_chain(event: &AuditEvent) {
     }
 }
 
-/// How an [`AuditLog`] is.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct AuditHealth {
-    /// As [`AuditLog::is_failing`].
-    pub is_failing: bool,
-    /// Its sinks, in the order they were given.
-    pub sinks: Vec<SinkHealth>,
-}
-
-/// How one sink and its queue are.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct SinkHealth {
-    /// Since when it has failed; `None` when the last write succeeded.
-    pub failing_since: Option<Timestamp>,
-    /// What it failed with.
-    pub last_error: Option<String>,
-    /// Whether its queue is full.
-    pub is_full: bool,
-    /// Events that wait.
-    pub queued: usize,
-    /// Records stored.
-    pub written: u64,
-    /// Events that did not fit.
-    pub lost: u64,
-    /// Where the chain of the engine stands. After a flush its last record is an anchor over all other chains: kept
-    /// elsewhere, it finds any later change to what was written until then.
-    pub engine_head: Option<ChainHead>,
-}
-
-struct Commit {
-    log: AuditLog,
-    /// `None` when there is nothing to wait for (any more).
-    receipt: Option<Arc<Receipt>>,
-    scope: Option<Arc<SessionScope>>,
-    deadline: Option<BoxFuture<'static, ()>>,
-    was_polled: bool,
-}
-
-impl Future for Commit {
-    type Output = Result<(), Fault>;
-
-    fn poll(mut self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<Self::Output> {
-        let Some(receipt) = self.receipt.clone() else {
-            return Poll::Ready(Ok(()));
-        };
-        match receipt.poll(cx) {
-            Poll::Ready(true) => {
-                self.receipt = None;
-                return Poll::Ready(Ok(()));
-            }
-            Poll::Ready(false) => return Poll::Ready(Err(self.refuse("a sink failed"))),
-            Poll::Pending => {}
-        }
-        if !self.was_polled {
-            // The writer mostly needs no more than its turn: arm no timer before it had one.
-            self.was_polled = true;
-            cx.waker().wake_by_ref();
-            return Poll::Pending;
-        }
-        let Commit { log, deadline, .. } = &mut *self;
-        let deadline = deadline.get_or_insert_with(|| log.inner.clock.sleep(log.inner.timeout));
-        match deadline.as_mut().poll(cx) {
-            Poll::Ready(()) => Poll::Ready(Err(self.refuse("a sink did not answer in time"))),
-            Poll::Pending => Poll::Pending,
-        }
-    }
-}
-
-impl Commit {
-    fn refuse(&mut self, why: &str) -> Fault {
-        self.withdraw();
-        Fault::new(
-            Code::AuditUnavailable,
-            format!("{why}, so the change was not made. Try again later, or ask the operator"),
-        )
-    }
-
-    fn withdraw(&mut self) {
-        let Some(receipt) = self.receipt.take() else {
-            return;
-        };
-        receipt.fail();
-        if receipt.may_be_stored() {
-            for queue in &self.log.inner.queues {
-                queue.push_note(Item::Withdraw {
-                    receipt: Arc::clone(&receipt),
-                    scope: self.scope.clone(),
-                });
-            }
-        }
-    }
-}
-
-impl Drop for Commit {
-    fn drop(&mut self) {
-        self.withdraw();
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::fixtures::{
@@ -339,7 +238,7 @@ mod tests {
     };
     use super::super::{Coverage, verify};
     use super::*;
-    use crate::skill::SystemClock;
+    use crate::skill::{Code, SystemClock};
 
     #[test]
     fn without_sinks_everything_is_dropped_and_nothing_fails() {
@@ -429,9 +328,9 @@ mod tests {
             sink.always(Some(Behavior::Hang));
             let (log, _clock) = start(&[&sink], 40);
             let one = scope("s1", 1);
-            let long = "x".repeat(15_000);
+            let text = "x".repeat(15_000);
             for _ in 0..3 {
-                log.record(event(&one, view(1)).reason(&long));
+                log.record(event(&one, view(1)).reason(&text));
             }
             assert_eq!(log.health().sinks[0].lost, 2);
             assert_eq!(log.health().sinks[0].queued, 1);

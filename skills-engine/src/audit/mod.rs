@@ -1,14 +1,18 @@
 #![doc = include_str!("../docs/audit.md")]
 
 mod chain;
+mod commit;
 mod event;
+mod file;
 #[cfg(test)]
 mod fixtures;
+mod health;
 mod json;
 mod jsonl;
 mod key;
 mod line;
 mod log;
+mod outage;
 mod queue;
 mod receipt;
 mod record;
@@ -18,9 +22,10 @@ mod verify;
 mod writer;
 
 pub use self::event::{AuditEvent, AuditKind, TurnOutcome, VisibilityOutcome};
+pub use self::health::{AuditHealth, SinkHealth};
 pub use self::jsonl::JsonLines;
 pub use self::key::AuditKey;
-pub use self::log::{AuditHealth, AuditLog, SinkHealth};
+pub use self::log::AuditLog;
 pub use self::record::{AuditEntry, AuditRecord, ChainHead, ChainId, MalformedRecord};
 pub use self::ring::MemoryRing;
 pub use self::sink::{AuditError, AuditQuery, AuditSink, AuditStore, VerifyError};

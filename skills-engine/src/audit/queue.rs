@@ -50,6 +50,10 @@ pub(super) struct Queue {
 }
 
 #[derive(Default)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "the conditions are independent of each other"
+)]
 struct State {
     items: VecDeque<Item>,
     bytes: usize,
@@ -148,12 +152,11 @@ impl Queue {
             Item::Event { .. } | Item::Withdraw { .. } | Item::Lost(_) => None,
         };
         if state.is_closed || state.items.len() >= self.capacity.saturating_mul(2) {
-            match flush {
-                Some(receipt) => receipt.fail(),
-                None => {
-                    state.lost += 1;
-                    state.status.lost += 1;
-                }
+            if let Some(receipt) = flush {
+                receipt.fail();
+            } else {
+                state.lost += 1;
+                state.status.lost += 1;
             }
             return;
         }
@@ -254,7 +257,9 @@ impl Queue {
             });
         }
         drop(state);
-        waiting.iter().for_each(|receipt| receipt.fail());
+        for receipt in &waiting {
+            receipt.fail();
+        }
         waiting.len() as u64
     }
 

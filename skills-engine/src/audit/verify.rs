@@ -291,11 +291,12 @@ fn next(last: Option<u64>, seq: u64, coverage: Coverage, is_gapless: bool) -> Re
         None if coverage == Coverage::Complete => 1,
         None => seq.max(1),
     };
-    match seq.cmp(&expected) {
-        std::cmp::Ordering::Equal => Ok(()),
-        std::cmp::Ordering::Less => Err(Defect::Order),
-        std::cmp::Ordering::Greater if is_gapless => Err(Defect::Missing),
-        std::cmp::Ordering::Greater => Ok(()),
+    if seq < expected {
+        Err(Defect::Order)
+    } else if seq > expected && is_gapless {
+        Err(Defect::Missing)
+    } else {
+        Ok(())
     }
 }
 

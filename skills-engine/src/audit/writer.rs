@@ -8,12 +8,11 @@ use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 
 use super::chain::Chains;
+use super::outage::{Outage, pause_after};
 use super::queue::{Item, Queue};
 use super::{AuditError, AuditEvent, AuditKind, AuditRecord, AuditSink};
-use crate::skill::{Actor, Clock, Timestamp};
+use crate::skill::{Actor, Clock};
 
-const FIRST_PAUSE: Duration = Duration::from_millis(50);
-const LONGEST_PAUSE: Duration = Duration::from_secs(5);
 /// Attempts for what is left when the log closes while the sink fails.
 const LAST_ATTEMPTS: u32 = 4;
 
@@ -39,12 +38,6 @@ pub(super) struct Batch {
     outage: Option<Outage>,
     failures: u32,
     is_done: bool,
-}
-
-struct Outage {
-    since: Timestamp,
-    attempts: u64,
-    refused: u64,
 }
 
 /// The writer gave up.
@@ -137,12 +130,7 @@ impl Writer {
                 };
                 // With nothing else to write, this note is how the writer learns that the sink works again.
                 is_note = true;
-                let kind = AuditKind::Recovered {
-                    since: outage.since,
-                    attempts: outage.attempts,
-                    refused: outage.refused,
-                };
-                let event = AuditEvent::new(self.clock.now(), Actor::System, kind);
+                let event = outage.note(self.clock.now());
                 self.batch.records.push(self.chains.seal(&event));
             }
             match self.attempt().await {
@@ -200,13 +188,10 @@ impl Writer {
         }
         let waiting_in_queue = self.queue.failed(now, err.to_string());
         let refused = self.refuse_batch(is_note) + waiting_in_queue;
-        let outage = self.batch.outage.get_or_insert(Outage {
-            since: now,
-            attempts: 0,
-            refused: 0,
-        });
-        outage.attempts += 1;
-        outage.refused += refused;
+        self.batch
+            .outage
+            .get_or_insert_with(|| Outage::new(now))
+            .attempt_failed(refused);
         self.pause().await
     }
 
@@ -264,10 +249,7 @@ impl Writer {
             );
             return Err(Abandoned);
         }
-        let doublings = self.batch.failures.saturating_sub(1).min(16);
-        let pause = FIRST_PAUSE
-            .saturating_mul(1 << doublings)
-            .min(LONGEST_PAUSE);
+        let pause = pause_after(self.batch.failures);
         let urgent = poll_fn(|cx| self.queue.poll_urgent(cx, is_closed));
         select(self.clock.sleep(pause), pin!(urgent)).await;
         Ok(())
@@ -295,45 +277,18 @@ impl Drop for Writer {
 
 #[cfg(test)]
 mod tests {
-    use futures_util::FutureExt;
+    use std::sync::Arc;
 
     use super::super::fixtures::{
-        Behavior, ScriptedSink, ended, event, opened, outline, run, scope, settle, sink, start,
-        view,
+        Behavior, ScriptedSink, commit, ended, event, opened, outline, run, scope, settle, sink,
+        start, view, wait,
     };
-    use super::super::{AuditLog, Coverage, verify};
+    use super::super::{Coverage, verify};
     use crate::skill::Code;
-    use crate::testing::ManualClock;
-    use std::sync::Arc;
-    use std::time::Duration;
-
-    const SECOND: Duration = Duration::from_secs(1);
 
     #[track_caller]
     fn assert_verifies(sink: &ScriptedSink) {
         verify(&sink.ring.records(), None, &[], Coverage::Complete).unwrap();
-    }
-
-    /// Lets time pass until every pause and every deadline is over.
-    async fn wait(clock: &ManualClock) {
-        for _ in 0..40 {
-            clock.advance(SECOND);
-            settle().await;
-        }
-    }
-
-    async fn commit(log: &AuditLog, clock: &ManualClock, skill: &str) -> Result<(), Code> {
-        let mut commit = Box::pin(log.commit(event(&scope("s1", 1), opened(skill))));
-        for _ in 0..40 {
-            if let Some(result) = (&mut commit).now_or_never() {
-                return result.map_err(|fault| fault.code);
-            }
-            settle().await;
-            if clock.sleepers() > 1 {
-                clock.advance(SECOND);
-            }
-        }
-        panic!("a commit ends within the timeout");
     }
 
     #[test]
