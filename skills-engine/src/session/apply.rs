@@ -146,6 +146,7 @@ impl Edit<'_> {
         if is_changed {
             report.levels = self.put(SkillEntry {
                 ceiling,
+                limited: self.version,
                 ..SkillEntry::clone(&entry)
             });
         }
@@ -201,21 +202,24 @@ impl Edit<'_> {
 
     fn revoke(&mut self, skill: &Arc<str>, grant: u64, before: &SessionState) -> Report {
         let base = self.base_of(skill);
-        if !self.has_entry(skill) {
+        let entry = self.entry(skill);
+        let replaced = before.entry(skill).map(AsRef::as_ref);
+        // An entry that says nothing is not kept, so a missing one may be what the change left.
+        let is_missing = !self.has_entry(skill);
+        let is_last = is_missing || entry.touched == grant;
+        let restored = is_last.then(|| self.restored(&entry, replaced, base));
+        let next = match restored.flatten() {
+            Some(next) => next,
+            None => without(&entry, grant, is_last, replaced, base),
+        };
+        if is_missing && next == *entry {
+            let level = entry.level_at(base, self.now);
             return Report {
-                levels: (base, base),
+                levels: (level, level),
                 already_open: true,
                 ..Report::default()
             };
         }
-        let entry = self.entry(skill);
-        let replaced = before.entry(skill).map(AsRef::as_ref);
-        let next = if entry.touched == grant {
-            self.restored(&entry, replaced, base)
-        } else {
-            None
-        };
-        let next = next.unwrap_or_else(|| self.without(&entry, grant, replaced, base));
         Report {
             levels: self.put(next),
             ..Report::default()
@@ -240,43 +244,6 @@ impl Edit<'_> {
             next.ceiling.unwrap_or(Level::Complete) > entry.ceiling.unwrap_or(Level::Complete);
         let is_more = lifts || next.exceeds_uncapped(entry, base, self.now);
         (!is_more).then_some(next)
-    }
-
-    /// The entry without one grant.
-    fn without(
-        &self,
-        entry: &SkillEntry,
-        grant: u64,
-        replaced: Option<&SkillEntry>,
-        base: Level,
-    ) -> SkillEntry {
-        let (removed, mut rest): (Vec<Grant>, Vec<Grant>) =
-            entry.grants.iter().partition(|other| other.id == grant);
-        // Without a floor the base level would stand, which can be more than the floor that was replaced.
-        let is_floor = |grant: &&Grant| grant.is_floor();
-        if let Some(floor) = removed.iter().find(is_floor)
-            && !rest.iter().any(Grant::is_floor)
-        {
-            let old_floors = replaced.map_or(&[][..], |replaced| &replaced.grants);
-            let old_floor = old_floors
-                .iter()
-                .filter(is_floor)
-                .map(|grant| grant.level)
-                .max();
-            let level = old_floor.unwrap_or(base).min(floor.level);
-            if level < base {
-                let id = self.version;
-                rest.push(Grant {
-                    id,
-                    level,
-                    ..*floor
-                });
-            }
-        }
-        SkillEntry {
-            grants: rest.into(),
-            ..entry.clone()
-        }
     }
 
     fn lowered(&self, level: Level, actor: Actor) -> Lowered {
@@ -329,6 +296,48 @@ fn with_ttl(grants: &[Grant], wanted: Grant, base: Level) -> Vec<Grant> {
     next.extend(grants.iter().filter(|grant| !wanted.covers(grant)));
     next.push(wanted);
     next
+}
+
+/// The entry without what one change did, for when it cannot become what it was.
+fn without(
+    entry: &SkillEntry,
+    grant: u64,
+    is_last: bool,
+    replaced: Option<&SkillEntry>,
+    base: Level,
+) -> SkillEntry {
+    let (removed, mut rest): (Vec<Grant>, Vec<Grant>) =
+        entry.grants.iter().partition(|other| other.id == grant);
+    let lost_floor = is_last || removed.iter().any(Grant::is_floor);
+    if lost_floor && !rest.iter().any(Grant::is_floor) {
+        // The base level would stand, which is more than a floor below it.
+        let old_floors = replaced.map_or(&[][..], |replaced| &replaced.grants);
+        let old_floors = old_floors.iter().filter(|grant| grant.is_floor());
+        let now = removed.iter().find(|grant| grant.is_floor());
+        let most = now.map_or(base, |floor| floor.level);
+        let mut floors: Vec<Grant> = old_floors
+            .map(|floor| Grant {
+                level: floor.level.min(most),
+                ..*floor
+            })
+            .collect();
+        if floors.is_empty() {
+            floors.extend(now);
+        }
+        if floors.iter().all(|floor| floor.level < base) {
+            rest.append(&mut floors);
+        }
+    }
+    let old_ceiling = replaced.and_then(|replaced| replaced.ceiling);
+    let ceiling = match old_ceiling {
+        Some(old) if entry.limited <= grant => Some(capped(entry.ceiling, old)),
+        Some(_) | None => entry.ceiling,
+    };
+    SkillEntry {
+        grants: rest.into(),
+        ceiling,
+        ..entry.clone()
+    }
 }
 
 fn holder_fault(skill: &str, grants: &[Grant], wanted: Grant) -> Fault {

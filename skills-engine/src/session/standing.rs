@@ -10,6 +10,8 @@ pub(super) struct SkillEntry {
     pub(super) skill: Arc<str>,
     /// The version that changed this entry last.
     pub(super) touched: u64,
+    /// The version that changed the ceiling last.
+    pub(super) limited: u64,
     pub(super) grants: Box<[Grant]>,
     pub(super) lowered: Box<[Lowered]>,
     pub(super) ceiling: Option<Level>,
@@ -22,6 +24,7 @@ impl SkillEntry {
         Self {
             skill,
             touched: 0,
+            limited: 0,
             grants: Box::default(),
             lowered: Box::default(),
             ceiling: None,
