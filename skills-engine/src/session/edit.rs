@@ -2,10 +2,11 @@ use std::sync::Arc;
 
 use crate::skill::{Level, StandingGrant, Timestamp};
 
+use super::admission::{Opening, admit, shift_down, shift_up};
 use super::change::{Applied, ChangeOutcome, Moved};
 use super::grant::{Grant, Lowered, NEVER};
 use super::standing::SkillEntry;
-use super::state::{Admission, SessionState, position};
+use super::state::{SessionState, position};
 
 /// Skills of which only notes are kept; when there are more, the oldest are forgotten.
 const MAX_NOTES: usize = 64;
@@ -19,7 +20,7 @@ pub(super) struct Edit<'a> {
     next_expiry: Timestamp,
     forgotten: u64,
     entries: Vec<Arc<SkillEntry>>,
-    admissions: Vec<Admission>,
+    log: Vec<Opening>,
     cleared: Vec<Lowered>,
     is_changed: bool,
     raised: bool,
@@ -34,19 +35,14 @@ impl<'a> Edit<'a> {
         base: &'a dyn Fn(&str) -> Level,
         now: Timestamp,
     ) -> Self {
-        // One more, because most changes open something.
-        let mut entries = Vec::with_capacity(state.entries.len() + 1);
-        entries.extend_from_slice(&state.entries);
-        let mut admissions = Vec::with_capacity(state.admissions.len() + 1);
-        admissions.extend_from_slice(&state.admissions);
         let mut edit = Self {
             base,
             now,
             version: state.version + 1,
             next_expiry: state.next_expiry,
             forgotten: state.forgotten,
-            entries,
-            admissions,
+            entries: state.entries.to_vec(),
+            log: state.log.to_vec(),
             cleared: state.cleared.to_vec(),
             is_changed: false,
             raised: false,
@@ -126,15 +122,32 @@ impl<'a> Edit<'a> {
         };
         self.raised |= new_level > old_level
             || place.is_ok_and(|index| next.exceeds(&self.entries[index], next.base, self.now));
-        admit(&mut self.admissions, &next.skill, next.base, new_level);
+        let base = next.base;
         let is_empty = next.is_note() && next.lowered.is_empty();
-        match place {
-            Ok(index) if is_empty => drop(self.entries.remove(index)),
-            Ok(index) => self.entries[index] = Arc::new(next),
-            Err(_) if is_empty => {}
-            Err(index) => self.entries.insert(index, Arc::new(next)),
-        }
+        let index = match place {
+            Ok(index) if is_empty => {
+                self.remove(index);
+                return (old_level, new_level);
+            }
+            Err(_) if is_empty => return (old_level, new_level),
+            Ok(index) => {
+                self.entries[index] = Arc::new(next);
+                index
+            }
+            Err(index) => {
+                self.entries.reserve_exact(1);
+                self.entries.insert(index, Arc::new(next));
+                shift_up(&mut self.log, in_log(index));
+                index
+            }
+        };
+        admit(&mut self.log, in_log(index), base, new_level);
         (old_level, new_level)
+    }
+
+    fn remove(&mut self, index: usize) -> Arc<SkillEntry> {
+        shift_down(&mut self.log, in_log(index));
+        self.entries.remove(index)
     }
 
     fn levels(&self, old: &SkillEntry, next: &SkillEntry) -> (Level, Level) {
@@ -190,7 +203,7 @@ impl<'a> Edit<'a> {
             next_expiry: self.next_expiry,
             forgotten: self.forgotten,
             entries: self.entries.into(),
-            admissions: self.admissions.into(),
+            log: self.log.into(),
             cleared: self.cleared.into(),
         };
         Applied { state, outcome }
@@ -208,29 +221,14 @@ impl<'a> Edit<'a> {
             let Some((index, _)) = oldest else {
                 return;
             };
-            let forgotten = self.entries.remove(index);
+            let forgotten = self.remove(index);
             let versions = forgotten.lowered.iter().map(|note| note.version);
             self.forgotten = versions.fold(self.forgotten, u64::max);
         }
     }
 }
 
-/// Brings the log in step with the level a skill has now.
-fn admit(log: &mut Vec<Admission>, skill: &Arc<str>, base: Level, level: Level) {
-    let mut reached = base;
-    log.retain_mut(|admission| {
-        if admission.skill != *skill {
-            return true;
-        }
-        admission.level = admission.level.min(level);
-        let adds = admission.level > reached;
-        reached = reached.max(admission.level);
-        adds
-    });
-    if level > reached {
-        log.push(Admission {
-            skill: Arc::clone(skill),
-            level,
-        });
-    }
+/// A place among the entries, as the log writes it; more than four billion skills do not fit into memory.
+fn in_log(index: usize) -> u32 {
+    u32::try_from(index).unwrap_or(u32::MAX)
 }

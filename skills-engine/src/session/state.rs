@@ -2,19 +2,10 @@ use std::sync::{Arc, LazyLock};
 
 use crate::skill::{Actor, Level, StandingGrant, Timestamp};
 
-use super::Standing;
+use super::admission::{Admissions, Opening};
 use super::edit::Edit;
 use super::grant::{Lowered, NEVER};
-use super::standing::SkillEntry;
-
-/// One opening: what a session was given, in the order it was given.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Admission {
-    /// The skill's id.
-    pub skill: Arc<str>,
-    /// The level it was raised to.
-    pub level: Level,
-}
+use super::standing::{SkillEntry, Standing};
 
 /// What a session has opened: immutable, small, and replaced whole by [`apply`](Self::apply).
 ///
@@ -27,7 +18,7 @@ pub struct SessionState {
     pub(super) forgotten: u64,
     /// Sorted by skill id.
     pub(super) entries: Box<[Arc<SkillEntry>]>,
-    pub(super) admissions: Box<[Admission]>,
+    pub(super) log: Box<[Opening]>,
     /// Who cleared all skills, and when.
     pub(super) cleared: Box<[Lowered]>,
 }
@@ -39,7 +30,7 @@ impl Default for SessionState {
             next_expiry: NEVER,
             forgotten: 0,
             entries: Box::default(),
-            admissions: Box::default(),
+            log: Box::default(),
             cleared: Box::default(),
         }
     }
@@ -65,8 +56,11 @@ impl SessionState {
     /// The levels of one skill ascend, each above its base level, and the last one is its effective level
     /// (turn-bound grants left out). What is closed leaves the log, and goes to its end when it is opened again.
     #[must_use]
-    pub fn admissions(&self) -> &[Admission] {
-        &self.admissions
+    pub fn admissions(&self) -> Admissions<'_> {
+        Admissions {
+            entries: &self.entries,
+            log: &self.log,
+        }
     }
 
     /// How a skill stands.
