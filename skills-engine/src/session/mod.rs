@@ -14,6 +14,7 @@ mod rule;
 mod standing;
 mod state;
 mod store;
+mod stored;
 mod turn;
 
 pub use self::admission::{Admission, Admissions};

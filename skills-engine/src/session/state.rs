@@ -1,16 +1,21 @@
 use std::sync::{Arc, LazyLock};
 
+use serde::{Deserialize, Serialize};
+
 use crate::skill::{Actor, Level, StandingGrant, Timestamp};
 
 use super::admission::{Admissions, Opening};
 use super::edit::Edit;
 use super::grant::{Lowered, NEVER};
 use super::standing::{SkillEntry, Standing};
+use super::stored::Stored;
 
 /// What a session has opened: immutable, small, and replaced whole by [`apply`](Self::apply).
 ///
-/// A session that changed nothing has the default state: version 0, no heap.
-#[derive(Clone, Debug, PartialEq, Eq)]
+/// A session that changed nothing has the default state: version 0, no heap. Stores that outlive a process write
+/// it with serde.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(into = "Stored", try_from = "Stored")]
 pub struct SessionState {
     pub(super) version: u64,
     pub(super) next_expiry: Timestamp,
