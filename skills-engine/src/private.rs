@@ -15,17 +15,17 @@ pub use crate::skill::{
     Make, Origin, ParamEntry, Place, ReadEntry, Resources, SkillEntry, SkillType, ToolContext,
     ToolEntry, ToolOutput, ToolResult,
 };
-use crate::skill::{Code, output_schema_of, schema_of, write_json};
+use crate::skill::{Code, SchemaFunction, output_schema_of, schema_of, write_json};
 
 /// The instance of `T` behind a handler. The registry pairs handlers with instances by type, so it is one.
-pub fn instance<T: Send + Sync + 'static>(instance: &Instance) -> Arc<T> {
+pub fn instance<T: SkillType>(instance: &Instance) -> Arc<T> {
     Arc::clone(instance)
         .downcast()
         .unwrap_or_else(|_| unreachable!("handlers are joined to instances by type id"))
 }
 
 /// As [`instance`], borrowed.
-pub fn instance_ref<T: Send + Sync + 'static>(instance: &Instance) -> &T {
+pub fn instance_ref<T: SkillType>(instance: &Instance) -> &T {
     instance
         .downcast_ref()
         .unwrap_or_else(|| unreachable!("handlers are joined to instances by type id"))
@@ -37,16 +37,29 @@ pub fn skill_type_id<T: SkillType>() -> TypeId {
     TypeId::of::<T>()
 }
 
-/// The schema of a parameter's type.
-#[must_use]
-pub fn argument_schema<T: Argument>() -> serde_json::Value {
-    schema_of::<T>()
+/// The schema of a parameter's type: `ArgumentSchema::<T>::FUNCTION`.
+///
+/// A type without one gets [`NoSchema`], so that only [`Arguments`] reports it, once.
+#[derive(Debug)]
+pub struct ArgumentSchema<T>(PhantomData<T>);
+
+impl<T: Argument> ArgumentSchema<T> {
+    /// Gives the schema.
+    pub const FUNCTION: SchemaFunction = schema_of::<T>;
 }
+
+/// What [`ArgumentSchema`] says of a type that cannot be a parameter.
+pub trait NoSchema {
+    /// Stands for a schema in code that does not compile.
+    const FUNCTION: SchemaFunction = || serde_json::Value::Null;
+}
+
+impl<T> NoSchema for ArgumentSchema<T> {}
 
 /// The schema of a field's type.
 #[must_use]
 pub fn attribute_schema<T: AttributeValue + ?Sized>() -> serde_json::Value {
-    schema_of::<T>()
+    output_schema_of::<T>()
 }
 
 /// A type whose values can be the default of a parameter.
@@ -63,6 +76,29 @@ impl<T: Serialize> DefaultValue for T {}
 #[must_use]
 pub fn default_json<T: DefaultValue>(value: &T) -> serde_json::Value {
     serde_json::to_value(value).unwrap_or_default()
+}
+
+/// A type that a text literal can be a default of.
+#[diagnostic::on_unimplemented(
+    message = "a text cannot be the default of a `{Self}`",
+    note = "write a value of the parameter's type: `#[param(default = 10)] limit: u32`"
+)]
+pub trait FromText {
+    /// Converts.
+    fn from_text(text: &'static str) -> Self;
+}
+
+#[diagnostic::do_not_recommend]
+impl<T: From<&'static str>> FromText for T {
+    fn from_text(text: &'static str) -> Self {
+        text.into()
+    }
+}
+
+/// A text literal as a default.
+#[must_use]
+pub fn text_default<T: FromText>(text: &'static str) -> T {
+    T::from_text(text)
 }
 
 /// What a parameter of type `&T` of a tool may be.
@@ -345,7 +381,7 @@ impl<T: Default> MadeByDefault for T {
 }
 
 /// The factory of a skill that is made by `Default`.
-pub fn make_default<T: MadeByDefault + Send + Sync + 'static>(
+pub fn make_default<T: MadeByDefault + SkillType>(
     _resources: &Resources,
 ) -> Result<Instance, String> {
     Ok(Arc::new(T::make()))
@@ -374,7 +410,7 @@ pub fn make_with<T, R>(
     factory: impl FnOnce(&Resources) -> R,
 ) -> Result<Instance, String>
 where
-    T: Send + Sync + 'static,
+    T: SkillType,
     R: Made<T>,
 {
     match factory(resources).made() {

@@ -3,7 +3,9 @@ use syn::ext::IdentExt as _;
 use syn::spanned::Spanned as _;
 use syn::{Meta, Pat, PatType, Type, TypeReference};
 
-use crate::attr::{PARAM, ParamOptions, Text, doc_of, is_cfg, last_segment, parse_options};
+use crate::attr::{
+    PARAM, ParamOptions, Text, doc_of, is_cfg, last_segment, mentions, parse_options,
+};
 use crate::errors::Errors;
 
 /// A parameter of an annotated method.
@@ -40,12 +42,14 @@ impl Parameter {
         let mut options = ParamOptions::default();
         let mut marker = None;
         typed.attrs.retain(|attr| {
-            if is_cfg(attr) || attr.path().is_ident("cfg_attr") {
+            let is_conditional = is_cfg(attr);
+            let hides_param = mentions(attr, PARAM);
+            if is_conditional || hides_param {
                 errors.add(
-                    attr.span(),
+                    attr.path().span(),
                     "a parameter of a tool cannot be conditional; write two methods, each with its `#[cfg]`",
                 );
-                return false;
+                return !hides_param;
             }
             if attr.path().is_ident("doc") {
                 return false;

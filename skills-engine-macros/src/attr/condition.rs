@@ -144,10 +144,15 @@ fn split_at_commas(tokens: TokenStream) -> Vec<TokenStream> {
 
 /// Whether an attribute makes its item come and go.
 pub(crate) fn is_cfg(attr: &Attribute) -> bool {
-    attr.path().is_ident("cfg") || has_cfg(&attr.meta)
+    attr.path().is_ident("cfg") || mentions(attr, "cfg")
 }
 
-fn has_cfg(meta: &Meta) -> bool {
+/// Whether an attribute is a `cfg_attr` around one called `name`.
+pub(crate) fn mentions(attr: &Attribute, name: &str) -> bool {
+    is_around(&attr.meta, name)
+}
+
+fn is_around(meta: &Meta, name: &str) -> bool {
     let Meta::List(list) = meta else {
         return false;
     };
@@ -157,7 +162,7 @@ fn has_cfg(meta: &Meta) -> bool {
             .skip(1)
             .any(|part| {
                 syn::parse2::<Meta>(part)
-                    .is_ok_and(|inner| inner.path().is_ident("cfg") || has_cfg(&inner))
+                    .is_ok_and(|inner| inner.path().is_ident(name) || is_around(&inner, name))
             })
 }
 

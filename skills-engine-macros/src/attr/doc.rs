@@ -3,7 +3,8 @@
 use proc_macro2::{Span, TokenStream};
 use quote::{ToTokens, quote};
 use syn::parse::ParseStream;
-use syn::{Attribute, Error, Expr, ExprLit, Ident, Lit, LitStr, Macro, Meta};
+use syn::spanned::Spanned as _;
+use syn::{Attribute, Expr, ExprLit, Ident, Lit, LitStr, Macro, Meta};
 
 use super::value;
 use crate::text::unwrap_paragraphs;
@@ -21,6 +22,17 @@ pub(crate) enum Text {
 }
 
 impl Text {
+    /// Where it begins.
+    pub(crate) fn span(&self) -> Span {
+        match self {
+            Self::Literal { span, .. } => *span,
+            Self::Macro(call) => call.path.span(),
+            Self::Lines(lines) => lines
+                .first()
+                .map_or_else(Span::call_site, syn::spanned::Spanned::span),
+        }
+    }
+
     /// Known to be without content.
     pub(crate) fn is_blank(&self) -> bool {
         match self {
@@ -50,12 +62,6 @@ pub(crate) fn description(key: &Ident, input: ParseStream<'_>) -> syn::Result<Op
         return Ok(Some(Text::Macro(call)));
     }
     let literal = value::literal(key, input, EXAMPLE)?;
-    if literal.value().trim().is_empty() {
-        return Err(Error::new(
-            span,
-            "`description` is empty; say in a sentence what it is for",
-        ));
-    }
     Ok(Some(Text::Literal {
         value: literal.value(),
         span,

@@ -15,7 +15,9 @@ use syn::parse::{ParseStream, Parser as _};
 use syn::{Error, Ident, Token};
 
 pub(crate) use self::attribute::{AttributeOptions, Cache};
-pub(crate) use self::condition::{Marker, Role, conditions_of, is_cfg, last_segment, take_markers};
+pub(crate) use self::condition::{
+    Marker, Role, conditions_of, is_cfg, last_segment, mentions, take_markers,
+};
 pub(crate) use self::doc::{Text, doc_of};
 pub(crate) use self::param::ParamOptions;
 pub(crate) use self::skill::{BlockOptions, SkillOptions};
@@ -103,6 +105,10 @@ fn unknown<O: Options>(name: &str) -> String {
         Some(right) => {
             format!("`#[{attribute}]` has no option `{name}`; did you mean `{right}`?")
         }
+        None if O::KEYS.len() == 1 => format!(
+            "`#[{attribute}]` has no option `{name}`; its only option is {}",
+            listed(O::KEYS)
+        ),
         None => format!(
             "`#[{attribute}]` has no option `{name}`; its options are {}",
             listed(O::KEYS)

@@ -141,10 +141,15 @@ pub(crate) fn path(
             ),
         ));
     }
-    input
+    let path: Path = input
         .parse()
-        .map(Some)
-        .map_err(|_| Error::new(span, format!("`{key}` takes a path: `{key} = {example}`")))
+        .map_err(|_| Error::new(span, format!("`{key}` takes a path: `{key} = {example}`")))?;
+    if input.peek(syn::token::Paren) {
+        return Err(input.error(format!(
+            "`{key}` takes a path: write it without the call, such as `{key} = {example}`"
+        )));
+    }
+    Ok(Some(path))
 }
 
 pub(crate) fn strings(key: &Ident, input: ParseStream<'_>) -> syn::Result<Vec<LitStr>> {

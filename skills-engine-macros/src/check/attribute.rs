@@ -1,6 +1,6 @@
 use syn::LitStr;
 
-use super::{Names, method, name};
+use super::{Names, description, method, name};
 use crate::ast::{FieldAttribute, Member, ParameterKind};
 use crate::attr::AttributeOptions;
 use crate::errors::Errors;
@@ -27,6 +27,7 @@ pub(super) fn field(field: &FieldAttribute, names: &mut Names, errors: &mut Erro
         !field.conditions.is_empty(),
         errors,
     );
+    description(options.description.as_ref(), None, None, errors);
     constant_only(field, &shown, errors);
 }
 
@@ -71,6 +72,7 @@ pub(super) fn method(
     );
     let (shown, span) = member.name();
     names.check(&shown, span, !member.conditions.is_empty(), errors);
+    description(options.description.as_ref(), None, None, errors);
     for parameter in &method.parameters {
         match &parameter.kind {
             ParameterKind::Context(_) => method::no_mutable_reference(parameter, errors),

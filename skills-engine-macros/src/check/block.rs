@@ -8,20 +8,23 @@ use crate::errors::Errors;
 
 /// The rules of an impl block under `#[skill]`. `block` is `None` when its type is no path.
 pub(crate) fn block(item: &ItemImpl, block: Option<&Block>, errors: &mut Errors) {
+    let type_name = block.map_or_else(|| "Type".to_owned(), |block| last_segment(&block.self_ty));
     if let Some((path, _)) = &item.trait_ {
         let name = last_segment(path);
         errors.add(
             path.span(),
             format!(
-                "`#[skill]` belongs on an inherent impl block; write `impl {}`, whose methods may call those of `{name}`",
-                block.map_or_else(|| "Type".to_owned(), |block| last_segment(&block.self_ty))
+                "`#[skill]` belongs on an inherent impl block; write `impl {type_name}`, \
+                 whose methods may call those of `{name}`"
             ),
         );
     }
     if !item.generics.params.is_empty() {
         errors.add(
             item.generics.span(),
-            "a skill is one type with one id, so its impl block cannot have parameters; write `impl Type`",
+            format!(
+                "a skill is one type with one id, so its impl block cannot have parameters; write `impl {type_name}`"
+            ),
         );
     }
     let Some(block) = block else {

@@ -1,6 +1,6 @@
 //! The rules of signatures.
 
-use proc_macro2::{TokenStream, TokenTree};
+use proc_macro2::{Span, TokenStream, TokenTree};
 use quote::ToTokens as _;
 use syn::spanned::Spanned as _;
 use syn::{GenericParam, Safety, Type, TypeImplTrait, TypeParamBound};
@@ -44,7 +44,7 @@ pub(super) fn signature(method: &Method, noun: &str, errors: &mut Errors) {
             GenericParam::Type(_) | GenericParam::Const(_) => errors.add(
                 parameter.span(),
                 format!(
-                    "{noun} has one schema, so it cannot be generic; use a type of its own instead"
+                    "{noun} has one schema, so it cannot be generic; write a type, such as `String`"
                 ),
             ),
         }
@@ -64,14 +64,20 @@ pub(super) fn signature(method: &Method, noun: &str, errors: &mut Errors) {
 }
 
 pub(super) fn no_mutable_reference(parameter: &Parameter, errors: &mut Errors) {
-    if let Type::Reference(reference) = &parameter.ty
-        && reference.mutability.is_some()
-    {
-        errors.add(
-            parameter.ty.span(),
-            "an argument is passed by value and a context by `&`; take the type without `&mut`",
-        );
+    let Type::Reference(reference) = &parameter.ty else {
+        return;
+    };
+    if reference.mutability.is_none() {
+        return;
     }
+    let inner = type_text(&reference.elem.to_token_stream());
+    let is_value =
+        matches!(parameter.kind, ParameterKind::Context(_)) && !inner.ends_with("Context");
+    let right = if is_value { inner } else { format!("&{inner}") };
+    errors.add(
+        parameter.ty.span(),
+        format!("nobody sees what a call changes in its arguments; write `{right}`"),
+    );
 }
 
 /// An argument is read from JSON, for one call.
@@ -89,7 +95,8 @@ pub(super) fn argument_type(parameter: &Parameter, errors: &mut Errors) {
         (ParameterKind::Owned, _) | (_, Type::Paren(_)) => ty.to_token_stream(),
         (ParameterKind::Text | ParameterKind::Slice(_), Type::Reference(reference)) => {
             if reference.mutability.is_some() {
-                return no_mutable_reference(parameter, errors);
+                no_mutable_reference(parameter, errors);
+                return;
             }
             if let Some(lifetime) = reference
                 .lifetime
@@ -107,7 +114,7 @@ pub(super) fn argument_type(parameter: &Parameter, errors: &mut Errors) {
         _ => return,
     };
     if let Some(span) = reference_in(inner) {
-        let owned = owned_text(&ty.to_token_stream().to_string());
+        let owned = owned_text(&ty.to_token_stream());
         errors.add(span, format!("an argument owns its parts; write `{owned}`"));
     }
 }
@@ -163,32 +170,64 @@ fn impl_trait(ty: &Type) -> Option<&TypeImplTrait> {
     }
 }
 
-fn reference_in(tokens: TokenStream) -> Option<proc_macro2::Span> {
+fn reference_in(tokens: TokenStream) -> Option<Span> {
+    find(
+        tokens,
+        &|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == '&'),
+    )
+}
+
+/// Where an expression uses `self`.
+pub(super) fn self_in(tokens: TokenStream) -> Option<Span> {
+    find(
+        tokens,
+        &|token| matches!(token, TokenTree::Ident(ident) if ident == "self"),
+    )
+}
+
+fn find(tokens: TokenStream, is_wanted: &dyn Fn(&TokenTree) -> bool) -> Option<Span> {
     tokens.into_iter().find_map(|token| match token {
-        TokenTree::Punct(punct) if punct.as_char() == '&' => Some(punct.span()),
-        TokenTree::Group(group) => reference_in(group.stream()),
-        _ => None,
+        _ if is_wanted(&token) => Some(token.span()),
+        TokenTree::Group(group) => find(group.stream(), is_wanted),
+        TokenTree::Ident(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => None,
     })
 }
 
 /// The type with its references replaced by what owns, for a message.
-fn owned_text(ty: &str) -> String {
-    let ty = ty.replace("& 'static ", "&").replace("& ", "&");
-    let (outer, inner) = match ty.strip_prefix('&') {
+fn owned_text(ty: &TokenStream) -> String {
+    let text = type_text(ty).replace("&'static ", "&");
+    let (outer, inner) = match text.strip_prefix('&') {
         Some(inner) => ("&", inner),
-        None => ("", ty.as_str()),
+        None => ("", text.as_str()),
     };
-    let owned = inner.replace("&str", "String").replace('&', "");
-    let tight = owned
-        .replace(" < ", "<")
-        .replace(" <", "<")
-        .replace("< ", "<");
-    format!(
-        "{outer}{}",
-        tight
-            .replace(" > ", ">")
-            .replace(" >", ">")
-            .replace(" ,", ",")
-            .replace(" :: ", "::")
-    )
+    let mut owned = inner.replace("&str", "String");
+    while let Some(start) = owned.find("&[") {
+        let mut depth = 0_i32;
+        let length = owned[start..].find(|letter| {
+            depth += i32::from(letter == '[') - i32::from(letter == ']');
+            letter == ']' && depth == 0
+        });
+        let Some(end) = length.map(|length| start + length) else {
+            break;
+        };
+        owned.replace_range(end..=end, ">");
+        owned.replace_range(start..start + 2, "Vec<");
+    }
+    format!("{outer}{}", owned.replace('&', ""))
+}
+
+/// A type as people write it.
+fn type_text(ty: &TokenStream) -> String {
+    [
+        (" < ", "<"),
+        (" <", "<"),
+        ("< ", "<"),
+        (" > ", ">"),
+        (" >", ">"),
+        (" ,", ","),
+        (" :: ", "::"),
+        ("& ", "&"),
+    ]
+    .into_iter()
+    .fold(ty.to_string(), |text, (from, to)| text.replace(from, to))
 }

@@ -37,7 +37,7 @@ pub(super) fn skill_id(given: Option<&LitStr>, derived: &str, span: Span, errors
             );
             errors.add(
                 id.span(),
-                format!("`{}` is not a skill id; use {SHAPE}{advice}", shown(&value)),
+                format!("{} is not a skill id; use {SHAPE}{advice}", shown(&value)),
             );
         }
         None if !is_skill_id(derived) => errors.add(
@@ -62,7 +62,7 @@ pub(super) fn member(given: Option<&LitStr>, rust_name: &str, span: Span, errors
             errors.add(
                 name.span(),
                 format!(
-                    "`{}` is not a name for a member; use {SHAPE}{advice}",
+                    "{} is not a name for a member; use {SHAPE}{advice}",
                     shown(&value)
                 ),
             );
@@ -110,7 +110,11 @@ fn corrected(text: &str, filler: char, is_lower: bool) -> Option<String> {
 }
 
 fn shown(text: &str) -> String {
-    text.chars().take(80).flat_map(char::escape_debug).collect()
+    if text.is_empty() {
+        return "an empty text".to_owned();
+    }
+    let text: String = text.chars().take(80).flat_map(char::escape_debug).collect();
+    format!("`{text}`")
 }
 
 #[cfg(test)]

@@ -1,9 +1,9 @@
 use syn::LitStr;
 use syn::spanned::Spanned as _;
 
-use super::{Names, attribute, name};
+use super::{Names, attribute, description, name};
 use crate::ast::SkillStruct;
-use crate::attr::{Text, call_site};
+use crate::attr::call_site;
 use crate::errors::Errors;
 use crate::text::kebab_case;
 
@@ -26,16 +26,16 @@ pub(crate) fn skill(skill: &SkillStruct, errors: &mut Errors) {
         skill.ident.span(),
         errors,
     );
-    let description = options.description.as_ref().or(skill.doc.as_ref());
-    if description.is_none_or(Text::is_blank) {
-        errors.add(
-            skill.ident.span(),
-            format!(
-                "`{ident}` has no description, which models decide by; \
-                 write a doc comment above it: `/// What it is for.`"
-            ),
-        );
-    }
+    let missing = format!(
+        "`{ident}` has no description, which models decide by; \
+         write a doc comment above it: `/// What it is for.`"
+    );
+    description(
+        options.description.as_ref(),
+        skill.doc.as_ref(),
+        Some((skill.ident.span(), missing)),
+        errors,
+    );
     not_blank("name", options.name.as_ref(), errors);
     not_blank("version", options.version.as_ref(), errors);
     tags(&options.tags, errors);

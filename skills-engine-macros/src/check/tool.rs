@@ -1,6 +1,8 @@
-use super::{Names, method, name, skill};
+use quote::ToTokens as _;
+
+use super::{Names, description, method, name, skill};
 use crate::ast::{Member, Parameter, ParameterKind};
-use crate::attr::{Text, ToolOptions};
+use crate::attr::ToolOptions;
 use crate::errors::Errors;
 
 /// The rules of a method under `#[skill_tool]`.
@@ -14,16 +16,16 @@ pub(super) fn tool(member: &Member, options: &ToolOptions, names: &mut Names, er
     let (shown, name_span) = member.name();
     names.check(&shown, name_span, !member.conditions.is_empty(), errors);
     skill::not_blank("title", options.title.as_ref(), errors);
-    let description = options.description.as_ref().or(method.doc.as_ref());
-    if description.is_none_or(Text::is_blank) {
-        errors.add(
-            span,
-            format!(
-                "the tool `{rust_name}` has no description, which models decide by; \
-                 write a doc comment above it: `/// What it does.`"
-            ),
-        );
-    }
+    let missing = format!(
+        "the tool `{rust_name}` has no description, which models decide by; \
+         write a doc comment above it: `/// What it does.`"
+    );
+    description(
+        options.description.as_ref(),
+        method.doc.as_ref(),
+        Some((span, missing)),
+        errors,
+    );
     contradictions(member, options, errors);
     for parameter in &method.parameters {
         self::parameter(parameter, errors);
@@ -66,7 +68,10 @@ fn parameter(parameter: &Parameter, errors: &mut Errors) {
         );
     }
     match &parameter.kind {
-        ParameterKind::Context(_) => return method::no_mutable_reference(parameter, errors),
+        ParameterKind::Context(_) => {
+            method::no_mutable_reference(parameter, errors);
+            return;
+        }
         ParameterKind::Text | ParameterKind::Slice(_) | ParameterKind::Owned => {}
     }
     match &parameter.name {
@@ -77,4 +82,12 @@ fn parameter(parameter: &Parameter, errors: &mut Errors) {
         ),
     }
     method::argument_type(parameter, errors);
+    if let Some(default) = &parameter.default
+        && let Some(span) = method::self_in(default.to_token_stream())
+    {
+        errors.add(
+            span,
+            "a default is the same for every instance; write a constant, or take an `Option<T>` and use `self` in the body",
+        );
+    }
 }

@@ -27,7 +27,7 @@ pub(super) fn field(field: &FieldAttribute, self_ty: &Ident, source: &Private<'_
         takes_context: false,
         schema: quote_spanned!(at(user)=> #private::attribute_schema::<#ty>),
         read: quote_spanned! {at(user)=>
-            Sync(|instance, _, out| #private::write_attribute(&#private::instance_ref::<#self_ty>(instance).#member, out))
+            Sync(|instance, _, out| #private::write_attribute::<#ty>(&#private::instance_ref::<#self_ty>(instance).#member, out))
         },
     };
     let entry = entry.tokens(&private, at(user));

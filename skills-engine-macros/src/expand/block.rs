@@ -3,7 +3,7 @@ use quote::{ToTokens as _, quote_spanned};
 use syn::spanned::Spanned as _;
 
 use super::glue::{Private, at};
-use super::parts::{place, probes};
+use super::parts::{self, place};
 use super::{attribute, tool};
 use crate::ast::{Block, MemberOptions};
 use crate::attr::last_segment;
@@ -30,18 +30,13 @@ pub(super) fn glue(block: &Block) -> TokenStream {
             }
         }
     }
-    let probes = probes(
-        block
-            .members
-            .iter()
-            .map(|member| (&member.marker, &*member.conditions)),
-    );
+    let probes = probes(block);
     let self_ty = self_ty.to_token_stream();
     quote_spanned! {at(user)=>
         #[allow(deprecated, reason = "what is deprecated works as long as it is there")]
         const _: () = {
             #[allow(unused_imports, reason = "a block need not use all of them")]
-            use #private::{NotOption as _, OutputPlain as _, ReturnedPlain as _, TypeOfPlain as _};
+            use #private::{NoSchema as _, NotOption as _, OutputPlain as _, ReturnedPlain as _, TypeOfPlain as _};
             static __ATTRIBUTES: &[#private::AttributeEntry] = &[#(#attributes),*];
             static __TOOLS: &[#private::ToolEntry] = &[#(#tools),*];
             #private::inventory::submit! {
@@ -56,4 +51,10 @@ pub(super) fn glue(block: &Block) -> TokenStream {
             #probes
         };
     }
+}
+
+/// The uses of our attributes on methods.
+pub(super) fn probes(block: &Block) -> TokenStream {
+    let members = block.members.iter();
+    parts::probes(members.map(|member| (&member.marker, &*member.conditions)))
 }

@@ -42,7 +42,8 @@ fn on_struct(options: TokenStream, mut item: ItemStruct, mut errors: Errors) -> 
         let glue = skill::glue(&skill);
         return quote!(#item #glue);
     }
-    with_errors(&item, errors, skill::stub(&skill).as_ref())
+    let (stub, probes) = (skill::stub(&skill), skill::probes(&skill));
+    with_errors(&item, errors, Some(&quote!(#stub #probes)))
 }
 
 fn on_block(options: TokenStream, mut item: ItemImpl, mut errors: Errors) -> TokenStream {
@@ -55,14 +56,14 @@ fn on_block(options: TokenStream, mut item: ItemImpl, mut errors: Errors) -> Tok
             let glue = block::glue(&block);
             quote!(#item #glue)
         }
-        _ => with_errors(&item, errors, None),
+        block => with_errors(&item, errors, block.as_ref().map(block::probes).as_ref()),
     }
 }
 
 /// The item, what is wrong, and what keeps the compiler from complaining of more.
-fn with_errors(item: &TokenStream, errors: Errors, stub: Option<&TokenStream>) -> TokenStream {
+fn with_errors(item: &TokenStream, errors: Errors, rest: Option<&TokenStream>) -> TokenStream {
     let errors = errors.finish();
-    quote!(#item #errors #stub)
+    quote!(#item #errors #rest)
 }
 
 /// `#[skill_tool]` or `#[skill_attribute]` where no `#[skill]` has taken it away.

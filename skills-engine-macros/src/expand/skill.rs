@@ -3,7 +3,7 @@ use quote::{quote, quote_spanned};
 
 use super::attribute;
 use super::glue::{Private, at, path_outside};
-use super::parts::{description, place, probes, text_or};
+use super::parts::{self, description, place, text_or};
 use crate::ast::SkillStruct;
 use crate::attr::SkillLevel;
 use crate::text::{in_words, kebab_case};
@@ -28,19 +28,14 @@ pub(super) fn glue(skill: &SkillStruct) -> TokenStream {
     };
     let tags = &options.tags;
     let base_level = options.base_level.unwrap_or(SkillLevel::Metadata);
-    let base_level = super::parts::level(&private, Some(base_level));
+    let base_level = parts::level(&private, Some(base_level));
     let make = make(skill, &source);
     let attributes = skill
         .fields
         .iter()
         .map(|field| attribute::field(field, ident, &source));
     let place = place(&private);
-    let probes = probes(
-        skill
-            .fields
-            .iter()
-            .map(|field| (&field.marker, &*field.conditions)),
-    );
+    let probes = probes(skill);
     quote_spanned! {span=>
         #[allow(deprecated, reason = "what is deprecated works as long as it is there")]
         const _: () = {
@@ -71,6 +66,12 @@ pub(super) fn glue(skill: &SkillStruct) -> TokenStream {
             #probes
         };
     }
+}
+
+/// The uses of our attributes on fields.
+pub(super) fn probes(skill: &SkillStruct) -> TokenStream {
+    let fields = skill.fields.iter();
+    parts::probes(fields.map(|field| (&field.marker, &*field.conditions)))
 }
 
 fn make(skill: &SkillStruct, source: &Private<'_>) -> TokenStream {

@@ -107,7 +107,14 @@ fn argument(index: usize, parameter: &Parameter, block: &Block, source: &Private
             quote_spanned!(span=> #arguments.required::<#ty>(#index)),
         ),
         Some(expression) => (
-            Some(default(&default_name, &ty, parameter, expression, block)),
+            Some(default(
+                &default_name,
+                &ty,
+                parameter,
+                expression,
+                block,
+                source,
+            )),
             quote_spanned! {span=>
                 ::core::option::Option::Some(|| #private::default_json::<#ty>(&#default_name()))
             },
@@ -118,7 +125,7 @@ fn argument(index: usize, parameter: &Parameter, block: &Block, source: &Private
         #private::ParamEntry {
             name: #name,
             description: #description,
-            schema: #private::argument_schema::<#ty>,
+            schema: #private::ArgumentSchema::<#ty>::FUNCTION,
             is_option: #private::OptionProbe::<#ty>::IS_OPTION,
             default: #default_json,
         }
@@ -137,27 +144,39 @@ fn default(
     parameter: &Parameter,
     expression: &Expr,
     block: &Block,
+    source: &Private<'_>,
 ) -> TokenStream {
     let user = expression.span();
     let value = expression_outside(expression, &block.self_ty);
-    let value = if is_converted(parameter, expression) {
-        quote_spanned!(at(user)=> ::core::convert::Into::into(#value))
-    } else {
-        value
+    let value = match literal_kind(parameter, expression) {
+        LiteralKind::Text => {
+            let private = source.at(user);
+            quote_spanned!(at(user)=> #private::text_default::<#ty>(#value))
+        }
+        LiteralKind::Array => quote_spanned!(at(user)=> ::core::convert::Into::into(#value)),
+        LiteralKind::Other => value,
     };
     // A function would be subject to lints that are not the user's to heed.
     quote_spanned!(at(user)=> const #name: fn() -> #ty = || #value;)
 }
 
-/// A text literal becomes what the parameter takes, and so does an array for a slice.
-fn is_converted(parameter: &Parameter, expression: &Expr) -> bool {
+/// What a default needs to become what its parameter takes.
+enum LiteralKind {
+    /// Any type that is made of texts.
+    Text,
+    /// The list of a slice.
+    Array,
+    Other,
+}
+
+fn literal_kind(parameter: &Parameter, expression: &Expr) -> LiteralKind {
     match expression {
         Expr::Lit(ExprLit {
             lit: Lit::Str(_), ..
-        }) => true,
-        Expr::Array(_) => matches!(parameter.kind, ParameterKind::Slice(_)),
-        Expr::Group(group) => is_converted(parameter, &group.expr),
-        _ => false,
+        }) => LiteralKind::Text,
+        Expr::Array(_) if matches!(parameter.kind, ParameterKind::Slice(_)) => LiteralKind::Array,
+        Expr::Group(group) => literal_kind(parameter, &group.expr),
+        _ => LiteralKind::Other,
     }
 }
 

@@ -1,0 +1,1 @@
+//! The messages of the macros; a package of its own, because trybuild builds with the features of its package.
