@@ -18,14 +18,14 @@ pub use crate::skill::{
 use crate::skill::{Code, SchemaFunction, output_schema_of, schema_of, write_json};
 
 /// The instance of `T` behind a handler. The registry pairs handlers with instances by type, so it is one.
-pub fn instance<T: SkillType>(instance: &Instance) -> Arc<T> {
+pub fn instance<T: Send + Sync + 'static>(instance: &Instance) -> Arc<T> {
     Arc::clone(instance)
         .downcast()
         .unwrap_or_else(|_| unreachable!("handlers are joined to instances by type id"))
 }
 
 /// As [`instance`], borrowed.
-pub fn instance_ref<T: SkillType>(instance: &Instance) -> &T {
+pub fn instance_ref<T: 'static>(instance: &Instance) -> &T {
     instance
         .downcast_ref()
         .unwrap_or_else(|| unreachable!("handlers are joined to instances by type id"))

@@ -95,7 +95,7 @@ impl Taker {
         &self,
         #[param(default = "x")] text: &str,
         #[param(default = "y")] cow: Cow<'_, str>,
-        #[param(default = LIMIT)] constant: u32,
+        #[param(default = self::LIMIT)] constant: u32,
         #[param(default = Self::SIZE)] associated: u8,
         #[param(default = vec![1, 2])] list: Vec<u8>,
         #[param(default = Color::Green)] color: Color,

@@ -18,9 +18,7 @@ fn mistakes_are_explained() {
             trybuild::TestCases::new().compile_fail("cases/*.rs");
         }
         Ok(version) => {
-            println!(
-                "skipped: the messages are those of {COMPILER}, this is {version}"
-            );
+            println!("skipped: the messages are those of {COMPILER}, this is {version}");
         }
         Err(err) => println!("skipped: the compiler does not run: {err}"),
     }

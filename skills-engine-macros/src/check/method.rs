@@ -171,26 +171,36 @@ fn impl_trait(ty: &Type) -> Option<&TypeImplTrait> {
 }
 
 fn reference_in(tokens: TokenStream) -> Option<Span> {
-    find(
-        tokens,
-        &|token| matches!(token, TokenTree::Punct(punct) if punct.as_char() == '&'),
-    )
-}
-
-/// Where an expression uses `self`.
-pub(super) fn self_in(tokens: TokenStream) -> Option<Span> {
-    find(
-        tokens,
-        &|token| matches!(token, TokenTree::Ident(ident) if ident == "self"),
-    )
-}
-
-fn find(tokens: TokenStream, is_wanted: &dyn Fn(&TokenTree) -> bool) -> Option<Span> {
     tokens.into_iter().find_map(|token| match token {
-        _ if is_wanted(&token) => Some(token.span()),
-        TokenTree::Group(group) => find(group.stream(), is_wanted),
+        TokenTree::Punct(punct) if punct.as_char() == '&' => Some(punct.span()),
+        TokenTree::Group(group) => reference_in(group.stream()),
         TokenTree::Ident(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => None,
     })
+}
+
+/// Where an expression uses `self`, other than as the beginning of a path.
+pub(super) fn self_in(tokens: TokenStream) -> Option<Span> {
+    let mut tokens = tokens.into_iter().peekable();
+    while let Some(token) = tokens.next() {
+        match token {
+            TokenTree::Ident(ident) if ident == "self" => {
+                let is_path = matches!(
+                    tokens.peek(),
+                    Some(TokenTree::Punct(punct)) if punct.as_char() == ':'
+                );
+                if !is_path {
+                    return Some(ident.span());
+                }
+            }
+            TokenTree::Group(group) => {
+                if let Some(span) = self_in(group.stream()) {
+                    return Some(span);
+                }
+            }
+            TokenTree::Ident(_) | TokenTree::Punct(_) | TokenTree::Literal(_) => {}
+        }
+    }
+    None
 }
 
 /// The type with its references replaced by what owns, for a message.
