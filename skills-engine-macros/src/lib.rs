@@ -15,8 +15,26 @@ use proc_macro::TokenStream;
 
 /// Makes a skill of a struct, or adds the annotated methods of an impl block to one.
 ///
-/// On a struct: `id`, `name`, `description`, `version`, `tags`, `base_level`, `factory` or `manual`, `crate`.
-/// On an impl block: `crate`.
+/// The item itself stays as it is: an ordinary struct with ordinary methods.
+///
+/// On a struct:
+///
+/// | option | meaning | default |
+/// |---|---|---|
+/// | `id = "help-desk"` | identifier, `[a-z][a-z0-9-]{0,63}` | the type's name in kebab case |
+/// | `name = "Help desk"` | name for people | the type's name in words |
+/// | `description = "…"` | what it is for, which models decide by | the doc comment; one of both is needed |
+/// | `version = "1.0.0"` | version | that of the crate |
+/// | `tags = ["support"]` | labels, found by search | none |
+/// | `base_level = Context` | the level every session starts at | `Metadata` |
+/// | `factory = path` | a `fn(&Resources) -> Result<Self, E>` that makes the instance | `Default` |
+/// | `manual` | the host passes the instance | |
+/// | `crate = path` | the path of `skills_engine` | `::skills_engine` |
+///
+/// Fields under [`#[skill_attribute]`](macro@skill_attribute) are shown to models; others never leave the process.
+///
+/// On an impl block, of which there may be any number in the crate, only `crate = path`. Its methods under
+/// [`#[skill_tool]`](macro@skill_tool) and [`#[skill_attribute]`](macro@skill_attribute) become members of the skill.
 #[proc_macro_attribute]
 pub fn skill(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::skill(options.into(), &item.into()).into()
@@ -24,7 +42,19 @@ pub fn skill(options: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Marks a field of a `#[skill]` struct, or a method in a `#[skill]` impl block, as an attribute.
 ///
-/// Options: `name`, `description`, `level`, `expose`, and for methods `lazy`, `timeout`, `cache`.
+/// A field is read once. A method takes `&self` or `self: Arc<Self>`, may take a `&AttributeContext`, and is evaluated
+/// in every view; it may be `async`, which makes it lazy, and may return a `Result`. The value is any type that is
+/// `Serialize` and `JsonSchema`.
+///
+/// | option | meaning | default |
+/// |---|---|---|
+/// | `name = "open_tickets"` | name, `[a-zA-Z0-9_]{1,64}` | that of the field or method |
+/// | `description = "…"` | what the value means | the doc comment |
+/// | `level = Metadata` | the level it is visible from: `Metadata`, `Context`, `Complete` | `Context` |
+/// | `expose = Always` | `Psl` obeys the level, `Always` does not, `Disabled` is never shown | `Psl` |
+/// | `lazy` | evaluated beside the others, under a deadline (methods only) | |
+/// | `timeout = "500ms"` | that deadline: a whole number of ms, s, m or h | the engine's |
+/// | `cache = turn` | how long a value is kept: `turn`, `session`, or a duration (methods only) | not at all |
 #[proc_macro_attribute]
 pub fn skill_attribute(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::misplaced(attr::ATTRIBUTE, &options.into(), &item.into()).into()
@@ -32,8 +62,26 @@ pub fn skill_attribute(options: TokenStream, item: TokenStream) -> TokenStream {
 
 /// Marks a method in a `#[skill]` impl block as a tool.
 ///
-/// Options: `name`, `title`, `description`, `level`, `expose`, `return_direct`, `timeout`, `blocking`, `read_only`,
-/// `destructive`, `idempotent`, `open_world`, `requires_approval`. Parameters take `#[param(default = …)]`.
+/// It takes `&self` or `self: Arc<Self>`, and may be `async`. Its parameters are the arguments a model gives: types
+/// that are `Deserialize` and `JsonSchema`, `&str` and `&[T]`. Their doc comments are their descriptions. An
+/// `Option<T>`, or a parameter under `#[param(default = …)]`, may be left out. A `&ToolContext`, at any position, is
+/// no argument. It returns anything that is `Serialize`, `()`, `ToolOutput`, or a `Result` of these.
+///
+/// | option | meaning | default |
+/// |---|---|---|
+/// | `name = "get_ticket"` | name, `[a-zA-Z0-9_]{1,64}` | that of the method |
+/// | `title = "Get a ticket"` | name for people | none |
+/// | `description = "…"` | what it does, which models decide by | the doc comment; one of both is needed |
+/// | `level = Complete` | the level it is visible from: `Metadata`, `Context`, `Complete` | `Context` |
+/// | `expose = Always` | `Psl` obeys the level, `Always` does not, `Disabled` is never shown | `Psl` |
+/// | `return_direct` | its result is the answer, without another model call | |
+/// | `timeout = "10s"` | how long an async or blocking tool may take: a whole number of ms, s, m or h | the engine's |
+/// | `blocking` | it blocks, so it runs on a thread of the engine's pool | |
+/// | `read_only` | it changes nothing | |
+/// | `destructive` | it may destroy something | |
+/// | `idempotent` | calling it twice does what calling it once does | |
+/// | `open_world` | it reaches things outside the program | |
+/// | `requires_approval` | a person must approve each call | |
 #[proc_macro_attribute]
 pub fn skill_tool(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::misplaced(attr::TOOL, &options.into(), &item.into()).into()
