@@ -134,17 +134,6 @@ fn a_tool_is_called() {
             Ok("T-2 in de for detached"),
         ),
         (r#"{"ticket_id":"T-0"}"#, Err("tool_error: no such ticket")),
-        (
-            r#"{"ticket_id":5,"speed":1}"#,
-            Err(
-                "invalid_arguments: `speed` is not a parameter; use `ticket_id`, `language`; \
-                 `ticket_id`: invalid type: integer `5`, expected a string. Correct the arguments and call again",
-            ),
-        ),
-        (
-            "",
-            Err("invalid_arguments: `ticket_id` is missing. Correct the arguments and call again"),
-        ),
     ] {
         let result = call(&helpdesk, "get_ticket_faq", arguments);
         assert_eq!(
@@ -152,6 +141,16 @@ fn a_tool_is_called() {
             expected,
             "{arguments}"
         );
+    }
+    for (arguments, parts) in [
+        (
+            r#"{"ticket_id":5,"speed":1}"#,
+            ["`speed` is not a parameter", "`ticket_id`: invalid type"],
+        ),
+        ("", ["invalid_arguments: ", "`ticket_id` is missing"]),
+    ] {
+        let fault = call(&helpdesk, "get_ticket_faq", arguments).unwrap_err();
+        assert!(parts.iter().all(|part| fault.contains(part)), "{fault}");
     }
     assert_eq!(read(&helpdesk, "lookups"), Ok(json!(3)));
 }
