@@ -90,7 +90,7 @@ impl Session {
 
     fn log(&self) -> Vec<(&str, Level)> {
         let log = self.state.admissions().iter();
-        log.map(|admission| (admission.skill, admission.level))
+        log.map(|admission| (&**admission.skill, admission.level))
             .collect()
     }
 }

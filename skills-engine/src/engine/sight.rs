@@ -23,10 +23,10 @@ pub(crate) fn steps(
     };
     // Sessions list skills by id, as registries do, so positions come in order but for what the turn adds.
     for (skill, standing) in state.skills() {
-        sight.look_at(skill, &standing);
+        sight.look_at(skill, standing);
     }
     for grant in turn.live(state) {
-        sight.look_at(grant.skill(), &state.standing(grant.skill()));
+        sight.look_at(grant.skill(), state.standing(grant.skill()));
     }
     let Sight {
         mut positions,
@@ -43,7 +43,7 @@ pub(crate) fn steps(
     let admissions = state
         .admissions()
         .iter()
-        .map(|admission| (&admission.skill, admission.level));
+        .map(|admission| (admission.skill, admission.level));
     for (skill, level) in
         admissions.chain(turn.live(state).map(|grant| (grant.skill(), grant.level())))
     {
@@ -81,7 +81,7 @@ struct Position {
 }
 
 impl Sight<'_> {
-    fn look_at(&mut self, skill: &Arc<str>, standing: &Standing<'_>) {
+    fn look_at(&mut self, skill: &Arc<str>, standing: Standing<'_>) {
         let Some(index) = self.epoch.registry.find_shared(skill) else {
             return;
         };
@@ -92,7 +92,12 @@ impl Sight<'_> {
             return;
         };
         let base = self.epoch.registry.skill(index).base();
-        let level = effective(base, standing, self.turn.level(skill, self.state), self.now);
+        let level = effective(
+            base,
+            &standing,
+            self.turn.level(skill, self.state),
+            self.now,
+        );
         let shown = level.min(base);
         if shown < base || standing.ceiling().is_some() {
             self.deviations.push((index, shown, standing.ceiling()));

@@ -9,7 +9,7 @@ use super::standing::SkillEntry;
 #[non_exhaustive]
 pub struct Admission<'a> {
     /// The skill's id.
-    pub skill: &'a str,
+    pub skill: &'a Arc<str>,
     /// The level it was raised to.
     pub level: Level,
 }
@@ -35,6 +35,7 @@ impl<'a> Admissions<'a> {
     }
 
     /// The openings.
+    #[must_use]
     pub fn iter(&self) -> impl ExactSizeIterator<Item = Admission<'a>> + use<'a> {
         let entries = self.entries;
         self.log.iter().map(move |opening| Admission {

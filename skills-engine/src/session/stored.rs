@@ -71,7 +71,7 @@ pub(super) enum StoredFault {
 impl From<SessionState> for Stored {
     fn from(state: SessionState) -> Self {
         let admissions = state.admissions().iter().map(|admission| StoredAdmission {
-            skill: admission.skill.to_owned(),
+            skill: (**admission.skill).to_owned(),
             level: admission.level,
         });
         let admissions = admissions.collect();

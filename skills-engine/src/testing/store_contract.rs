@@ -137,7 +137,10 @@ async fn what_was_applied_is_loaded(store: &impl VisibilityStore) {
     let state = load(store, &key).await;
     assert_eq!(state.version(), 3);
     assert_eq!(skills_of(&state), ["a", "b", "c"]);
-    let opened = state.admissions().iter().map(|admission| admission.skill);
+    let opened = state
+        .admissions()
+        .iter()
+        .map(|admission| &**admission.skill);
     assert_eq!(
         opened.collect::<Vec<_>>(),
         ["b", "a", "c"],
