@@ -1,8 +1,6 @@
 //! Typed, governed skills for LLM agents: each session sees only what it has opened.
 #![forbid(unsafe_code)]
 
-mod link;
-
 pub mod skill;
 
 pub mod audit;

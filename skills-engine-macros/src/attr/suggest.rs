@@ -52,12 +52,12 @@ mod tests {
             "name",
         ];
         for (word, expected) in [
-            ("levle", Some("level")),
+            ("levle", Some("level")), // misspelled on purpose
             ("Level", Some("level")),
             ("lasy", Some("lazy")),
             ("returns_direct", Some("return_direct")),
             ("time_out", Some("timeout")),
-            ("nam", Some("name")),
+            ("nam", Some("name")), // misspelled on purpose
             ("xyz", None),
             ("", None),
         ] {

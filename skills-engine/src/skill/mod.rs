@@ -9,6 +9,7 @@ mod fault;
 mod identity;
 mod level;
 mod limits;
+mod link;
 mod linked;
 mod lock;
 mod name;
