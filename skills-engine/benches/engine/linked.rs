@@ -14,7 +14,6 @@ macro_rules! annotated {
         impl $name {
             /// Looks up the entry of the knowledge base for a ticket.
             #[skill_tool(read_only)]
-            #[expect(clippy::unused_async, reason = "stands for a tool that waits")]
             async fn look_up(
                 &self,
                 /// Ticket number, such as `T-1042`.
