@@ -393,6 +393,40 @@ mod tests {
     }
 
     #[test]
+    fn many_threads_may_record_and_commit_at_once() {
+        const EACH: u64 = 500;
+        run(async {
+            let sink = sink();
+            let (log, _clock) = start(&[&sink], 65_536);
+            let threads: Vec<_> = (1..=4)
+                .map(|number| {
+                    let log = log.clone();
+                    std::thread::spawn(move || {
+                        let own = scope("s", number);
+                        let shared = scope("shared", 9);
+                        for _ in 0..EACH {
+                            log.record(event(&own, view(1)));
+                            log.record(event(&shared, view(1)));
+                            drop(log.commit(event(&own, opened("helpdesk"))));
+                        }
+                    })
+                })
+                .collect();
+            while threads.iter().any(|thread| !thread.is_finished()) {
+                settle().await;
+            }
+            log.flush().await;
+            let records = sink.ring.records();
+            let head = log.health().sinks[0].engine_head.unwrap();
+            verify(&records, None, &[head], Coverage::Complete).unwrap();
+            let lines = outline(&records);
+            let count = |line| lines.iter().filter(|found| *found == line).count() as u64;
+            assert_eq!(count("s view") + count("shared view"), 2 * 4 * EACH);
+            assert_eq!(count("s visibility"), count("s withdrawn"));
+        });
+    }
+
+    #[test]
     fn a_keyed_log_verifies_with_its_key_only() {
         run(async {
             let sink = sink();
