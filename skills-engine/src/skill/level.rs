@@ -50,7 +50,7 @@ impl Level {
 
 impl fmt::Display for Level {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(self.as_str())
+        formatter.pad(self.as_str())
     }
 }
 
@@ -85,4 +85,14 @@ pub enum Expose {
     Always,
     /// Never to a model; it stays an ordinary Rust method.
     Disabled,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_level_is_displayed_in_the_width_asked_for() {
+        assert_eq!(format!("{:<8}|", Level::Context), "CONTEXT |");
+    }
 }
