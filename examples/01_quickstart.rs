@@ -1,30 +1,30 @@
-//! Shows the whole way once: a struct becomes a skill, a session opens it, the model calls its tool.
+//! Shows the whole way once: a struct becomes a skill, a model opens it and calls its tool.
 //!
 //! `cargo run -p examples --example 01_quickstart`
 
+use std::sync::atomic::{AtomicU32, Ordering};
+
 use skills_engine::engine::ToolCall;
 use skills_engine::skill::TurnRequest;
-use skills_engine::{Engine, Level, Principal, Span, skill, skill_attribute, skill_tool};
+use skills_engine::{Engine, Principal, skill, skill_attribute, skill_tool};
 
-/// Answers help-desk questions and manages tickets.
-#[skill(id = "helpdesk", tags = ["support"])]
+/// Answers help-desk questions.
+#[skill(tags = ["support"])]
 #[derive(Default)]
 struct Helpdesk {
-    /// Hours within which a ticket is answered.
-    #[skill_attribute(level = Metadata)]
-    default_sla_hours: u32,
+    lookups: AtomicU32,
 }
 
 #[skill]
 impl Helpdesk {
-    /// Tickets that wait for an answer.
-    #[skill_attribute]
-    fn open_tickets(&self) -> u32 {
-        3
+    /// How often the FAQ was asked.
+    #[skill_attribute(level = Context)]
+    fn lookups(&self) -> u32 {
+        self.lookups.load(Ordering::Relaxed)
     }
 
     /// Looks up the FAQ entry for a ticket.
-    #[skill_tool(read_only)]
+    #[skill_tool(level = Context, read_only)]
     async fn get_ticket_faq(
         &self,
         /// Ticket number, such as `T-1042`.
@@ -32,69 +32,47 @@ impl Helpdesk {
         /// Language of the answer.
         #[param(default = "en")]
         language: String,
-    ) -> Result<String, String> {
+    ) -> Result<&'static str, String> {
+        self.lookups.fetch_add(1, Ordering::Relaxed);
         match (&*ticket_id, &*language) {
-            ("T-1042", "en") => Ok("Restart the router, then wait two minutes.".to_owned()),
+            ("T-1042", "en") => Ok("Restart the router, then wait two minutes."),
             _ => Err(format!("there is no entry for {ticket_id} in `{language}`")),
         }
     }
 }
 
-#[tokio::main(flavor = "current_thread")]
+#[tokio::main]
 async fn main() -> Result<(), Box<dyn std::error::Error>> {
-    let engine = Engine::builder()
-        .skill(Helpdesk {
-            default_sla_hours: 24,
-        })
-        .build()
-        .await?;
-    let session = engine
-        .session(Principal::new("ada", ["support"]), "s1")
-        .await?;
-
+    // Nothing is registered: the engine finds every skill that is linked into the program.
+    let engine = Engine::builder().build().await?;
+    let session = engine.new_session(Principal::local()).await?;
     let mut turn = session
         .turn(TurnRequest::user("Why is T-1042 offline?"))
         .await?;
-    let names = |view: &skills_engine::engine::TurnView| -> Vec<String> {
-        view.tools().map(|tool| tool.name().to_owned()).collect()
-    };
-    println!("at first:  {:?}", names(&turn.view().await?));
 
-    session
-        .open(
-            "helpdesk",
-            Level::Context,
-            Span::UntilCleared,
-            "ticket T-1042",
-        )
-        .await?;
-    let view = turn.view().await?;
-    println!("opened:    {:?}", names(&view));
-    println!("{}", view.system_prompt());
-    println!("{}", view.snapshot("helpdesk").unwrap());
-
-    let call = ToolCall::new(
-        "call-1",
-        "helpdesk__get_ticket_faq",
-        r#"{"ticket_id": "T-1042"}"#,
-    );
-    for result in turn.calls([call]).await.iter() {
-        println!("result:    {}", result.text());
+    // What a model would answer, one call per reply.
+    let open = r#"{"skill_id": "helpdesk", "level": "CONTEXT", "reason": "ticket T-1042"}"#;
+    let ask = r#"{"ticket_id": "T-1042"}"#;
+    let replies = [
+        ToolCall::new("call-1", "helpdesk__get_ticket_faq", ask),
+        ToolCall::new("call-2", "psl-skill__set_skill_visibility", open),
+        ToolCall::new("call-3", "helpdesk__get_ticket_faq", ask),
+    ];
+    for call in replies {
+        let view = turn.view().await?;
+        // A host gives these to its model: `view.system_prompt()` and `view.tools_json(dialect)`.
+        println!("The model has {} tools.", view.tools().count());
+        print!("{}{}", view.prompt().opened, view.prompt().live);
+        println!("> {} {}", call.name, call.arguments);
+        for result in &turn.calls([call]).await {
+            println!("{}\n", result.text());
+        }
     }
-    let call = ToolCall::new(
-        "call-2",
-        "psl-skill__set_skill_visibility",
-        r#"{"skill_id": "helpdesk", "level":"COMPLETE", "ephemeral": true}"#,
-    );
-    for result in turn.calls([call]).await.iter() {
-        println!("result:    {}", result.text());
-    }
-    println!(
-        "{}",
-        turn.view()
-            .await?
-            .tools_json(skills_engine::tools::Dialect::Anthropic)
-    );
     turn.finish().await?;
+
+    // The same instance, from Rust.
+    let helpdesk = engine.skill::<Helpdesk>()?;
+    let answer = helpdesk.get_ticket_faq("T-7".into(), "en".into());
+    println!("{:?}", answer.await);
     Ok(())
 }

@@ -1,0 +1,120 @@
+//! A skill in a crate of its own, with its own state: a help desk and its tickets.
+//!
+//! A program takes it in with `helpdesk-skill` in its `Cargo.toml` and one line, `skills_engine::link!(helpdesk_skill);`.
+//! Nothing registers it: the engine finds it.
+#![forbid(unsafe_code)]
+
+mod tickets;
+
+use std::sync::Arc;
+
+use skills_engine::{skill, skill_attribute, skill_tool};
+
+pub use self::tickets::{Ticket, TicketError, Tickets};
+
+/// Answers help-desk questions and manages tickets.
+#[skill(tags = ["support"])]
+#[derive(Debug)]
+pub struct Helpdesk {
+    /// Time within which a ticket is resolved.
+    #[skill_attribute(level = Metadata)]
+    default_sla: &'static str,
+    tickets: Arc<Tickets>,
+}
+
+impl Helpdesk {
+    /// A help desk for these tickets.
+    #[must_use]
+    pub fn new(tickets: Arc<Tickets>) -> Self {
+        Self {
+            default_sla: "24 hours",
+            tickets,
+        }
+    }
+}
+
+/// With a few tickets to try things with. A host that has its own passes `Helpdesk::new(tickets)` to the builder.
+impl Default for Helpdesk {
+    fn default() -> Self {
+        Self::new(Arc::new(Tickets::sample()))
+    }
+}
+
+#[skill]
+impl Helpdesk {
+    /// How many tickets wait to be resolved.
+    #[skill_attribute]
+    fn open_tickets(&self) -> usize {
+        self.tickets.count_open()
+    }
+
+    /// Numbers of the tickets that were not resolved in time.
+    #[skill_attribute(level = Complete, lazy)]
+    fn recent_sla_exceptions(&self) -> Vec<String> {
+        self.tickets.overdue()
+    }
+
+    /// Looks up the FAQ entry for a ticket.
+    #[skill_tool(return_direct, read_only)]
+    fn get_ticket_faq(
+        &self,
+        /// Ticket number, such as `T-1042`.
+        ticket_id: &str,
+        /// Language of the answer, `en` or `de`.
+        #[param(default = "en")]
+        language: &str,
+    ) -> Result<&'static str, TicketError> {
+        let ticket = self.tickets.get(ticket_id)?;
+        Ok(match (ticket.topic, language) {
+            ("network", "de") => "Den Router neu starten, dann zwei Minuten warten.", // misspelled on purpose
+            ("network", _) => "Restart the router, then wait two minutes.",
+            (_, "de") => "Es gibt noch keinen Eintrag.", // misspelled on purpose
+            (_, _) => "There is no entry yet.",
+        })
+    }
+
+    /// Reads a ticket.
+    #[skill_tool(read_only)]
+    fn get_ticket(
+        &self,
+        /// Ticket number, such as `T-1042`.
+        ticket_id: &str,
+    ) -> Result<Ticket, TicketError> {
+        self.tickets.get(ticket_id)
+    }
+
+    /// Resolves a ticket. The user is told.
+    #[skill_tool(level = Complete, destructive, idempotent)]
+    fn resolve_ticket(
+        &self,
+        /// Ticket number, such as `T-1042`.
+        ticket_id: &str,
+    ) -> Result<Ticket, TicketError> {
+        self.tickets.resolve(ticket_id)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    // A skill is an ordinary component: no engine is needed to test it.
+    #[test]
+    fn a_resolved_ticket_is_no_longer_open() {
+        let helpdesk = Helpdesk::default();
+        let before = helpdesk.open_tickets();
+        let ticket = helpdesk.resolve_ticket("T-1042").unwrap();
+        assert!(ticket.is_resolved);
+        assert_eq!(helpdesk.open_tickets(), before - 1);
+    }
+
+    #[test]
+    fn an_unknown_ticket_is_named() {
+        let helpdesk = Helpdesk::default();
+        let answer = helpdesk.get_ticket_faq("T-0", "en");
+        assert_eq!(
+            answer.unwrap_err().to_string(),
+            "there is no ticket `T-0`; check the number"
+        );
+    }
+}
