@@ -9,8 +9,8 @@ use super::visibility::TurnCore;
 use crate::audit::AuditKind;
 use crate::registry::ToolIndex;
 use crate::session::{Decision, MemberFacts, decide};
-use crate::skill::{Actor, Code, Fault, SkillType as _, ToolContext, ToolOutput, shown};
-use crate::tools::{Dispatch, PslSkill, dispatch};
+use crate::skill::{Actor, Code, Fault, ToolContext, ToolOutput, shown};
+use crate::tools::{Dispatch, dispatch};
 
 /// A call that a model asked for.
 #[derive(Clone, Debug)]
@@ -189,17 +189,15 @@ impl Turn {
             );
             results.push(self.refuse(call, fault));
         }
+        self.core.engine.audit.relieve().await;
         CallResults { results }
     }
 
     fn may_overlap(&self, call: &ToolCall) -> bool {
         let TurnCore { epoch, .. } = &*self.core;
         epoch.catalogue.find(&call.name).is_some_and(|tool| {
-            let registered = epoch.registry.tool(tool);
-            let annotations = registered.definition.annotations;
-            // What opens or closes a skill decides about the calls after it.
-            let opens = *epoch.registry.skill(registered.skill).id == *PslSkill::entry().id;
-            annotations.read_only || (annotations.idempotent && !opens)
+            let annotations = epoch.registry.tool(tool).definition.annotations;
+            annotations.read_only || annotations.idempotent
         })
     }
 

@@ -120,6 +120,7 @@ impl Turn {
             .with_grants(|grants| steps(&self.core.epoch, &state, grants, now));
         let layout = self.core.epoch.layout(&steps);
         let view = self.look(layout).await;
+        self.core.engine.audit.relieve().await;
         if let Some(last) = &mut self.last {
             last.session_edition = session_edition;
             last.turn_edition = turn_edition;

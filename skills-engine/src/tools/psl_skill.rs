@@ -11,12 +11,14 @@ use crate::skill::{
 #[skill(crate = crate, id = "psl-skill", name = "Skill control", tags = ["control"], manual)]
 pub(crate) struct PslSkill;
 
+// What opens and closes is not marked `idempotent`, though it is: idempotent calls of one reply run side by side, and
+// these decide about the calls after them.
 #[skill(crate = crate)]
 impl PslSkill {
     /// Sets how much of a skill is open: METADATA closes it, CONTEXT opens what it knows and commonly does, COMPLETE
     /// opens everything. Answers the old and new level and what became visible; new tools can be called from the next
     /// step on.
-    #[skill_tool(level = Metadata, expose = Always, idempotent)]
+    #[skill_tool(level = Metadata, expose = Always)]
     async fn set_skill_visibility(
         &self,
         /// Id of the skill.
@@ -55,7 +57,7 @@ impl PslSkill {
     }
 
     /// Takes back what you opened: of one skill, or of all. Answers what went and what remains because another opened it.
-    #[skill_tool(level = Metadata, expose = Always, idempotent)]
+    #[skill_tool(level = Metadata, expose = Always)]
     async fn clear_visibility(
         &self,
         /// Id of the skill; all skills when it is left out.
