@@ -203,7 +203,7 @@ impl Chains {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{ended, event, opened, scope, view};
+    use super::super::tests::fixtures::{ended, event, opened, scope, view};
     use super::super::{Coverage, verify};
     use super::*;
 

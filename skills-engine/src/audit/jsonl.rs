@@ -240,7 +240,7 @@ impl AuditStore for JsonLines {
 mod tests {
     use futures_util::FutureExt;
 
-    use super::super::fixtures::{run, written_log};
+    use super::super::tests::fixtures::{run, written_log};
     use super::super::{Broken, Defect};
     use super::*;
 

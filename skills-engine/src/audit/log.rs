@@ -233,7 +233,7 @@ fn close_chain(event: &AuditEvent) {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{
+    use super::super::tests::fixtures::{
         Behavior, ended, event, opened, outline, run, scope, settle, sink, start, view,
     };
     use super::super::{Coverage, verify};

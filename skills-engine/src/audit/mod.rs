@@ -4,8 +4,6 @@ mod chain;
 mod commit;
 mod event;
 mod file;
-#[cfg(test)]
-mod fixtures;
 mod health;
 mod json;
 mod jsonl;
@@ -30,3 +28,8 @@ pub use self::record::{AuditEntry, AuditRecord, ChainHead, ChainId, MalformedRec
 pub use self::ring::MemoryRing;
 pub use self::sink::{AuditError, AuditQuery, AuditSink, AuditStore, VerifyError};
 pub use self::verify::{Broken, Coverage, Defect, Verified, Verifier, verify};
+
+#[cfg(test)]
+mod tests {
+    pub(super) mod fixtures;
+}

@@ -152,7 +152,7 @@ impl AuditStore for MemoryRing {
 
 #[cfg(test)]
 mod tests {
-    use super::super::fixtures::{outline, run, written_log};
+    use super::super::tests::fixtures::{outline, run, written_log};
     use super::super::verify;
     use super::*;
     use crate::skill::SessionId;

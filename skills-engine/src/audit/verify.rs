@@ -304,7 +304,7 @@ fn next(last: Option<u64>, seq: u64, coverage: Coverage, is_gapless: bool) -> Re
 mod tests {
     use proptest::prelude::*;
 
-    use super::super::fixtures::written_log;
+    use super::super::tests::fixtures::written_log;
     use super::*;
 
     fn engine_head(records: &[AuditRecord]) -> ChainHead {

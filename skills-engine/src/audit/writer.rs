@@ -279,7 +279,7 @@ impl Drop for Writer {
 mod tests {
     use std::sync::Arc;
 
-    use super::super::fixtures::{
+    use super::super::tests::fixtures::{
         Behavior, ScriptedSink, commit, ended, event, opened, outline, run, scope, settle, sink,
         start, view, wait,
     };

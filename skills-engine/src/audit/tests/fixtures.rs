@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use futures_util::FutureExt;
 
-use super::{
+use super::super::{
     AuditError, AuditEvent, AuditKind, AuditLog, AuditRecord, AuditSink, MemoryRing,
     VisibilityOutcome,
 };
@@ -16,7 +16,7 @@ use crate::skill::{
 };
 use crate::testing::ManualClock;
 
-pub(super) fn run<F: Future>(future: F) -> F::Output {
+pub(in crate::audit) fn run<F: Future>(future: F) -> F::Output {
     tokio::runtime::Builder::new_current_thread()
         .build()
         .unwrap()
@@ -24,23 +24,23 @@ pub(super) fn run<F: Future>(future: F) -> F::Output {
 }
 
 /// Lets every other task run until it waits.
-pub(super) async fn settle() {
+pub(in crate::audit) async fn settle() {
     for _ in 0..50 {
         tokio::task::yield_now().await;
     }
 }
 
-pub(super) fn scope(id: &str, incarnation: u64) -> Arc<SessionScope> {
+pub(in crate::audit) fn scope(id: &str, incarnation: u64) -> Arc<SessionScope> {
     let id = SessionId::new(id).unwrap();
     let principal = Principal::new("ada", [] as [&str; 0]);
     Arc::new(SessionScope::new(id, principal, incarnation))
 }
 
-pub(super) fn event(scope: &Arc<SessionScope>, kind: AuditKind) -> AuditEvent {
+pub(in crate::audit) fn event(scope: &Arc<SessionScope>, kind: AuditKind) -> AuditEvent {
     AuditEvent::new(Timestamp(1_767_225_600_000), Actor::Host, kind).scope(Arc::clone(scope))
 }
 
-pub(super) fn opened(skill: &str) -> AuditKind {
+pub(in crate::audit) fn opened(skill: &str) -> AuditKind {
     AuditKind::Visibility {
         skill: skill.into(),
         change: VisibilityOutcome::Granted,
@@ -53,7 +53,7 @@ pub(super) fn opened(skill: &str) -> AuditKind {
     }
 }
 
-pub(super) fn view(byte: u8) -> AuditKind {
+pub(in crate::audit) fn view(byte: u8) -> AuditKind {
     AuditKind::View {
         digest: [byte; 32],
         bytes: 10,
@@ -61,14 +61,14 @@ pub(super) fn view(byte: u8) -> AuditKind {
     }
 }
 
-pub(super) fn ended() -> AuditKind {
+pub(in crate::audit) fn ended() -> AuditKind {
     AuditKind::SessionEnded {
         reason: "done".into(),
     }
 }
 
 /// `session kind` of every record.
-pub(super) fn outline(records: &[AuditRecord]) -> Vec<String> {
+pub(in crate::audit) fn outline(records: &[AuditRecord]) -> Vec<String> {
     let of = |record: &AuditRecord| {
         let entry = record.entry().unwrap();
         let session = entry.session.as_deref().unwrap_or("-");
@@ -79,7 +79,7 @@ pub(super) fn outline(records: &[AuditRecord]) -> Vec<String> {
 
 /// What a sink does with one batch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Behavior {
+pub(in crate::audit) enum Behavior {
     Fail,
     Hang,
     /// Stores the batch and does not answer.
@@ -91,20 +91,20 @@ pub(super) enum Behavior {
 
 /// A ring that misbehaves as told, batch by batch, and then works; it takes no record twice.
 #[derive(Debug, Default)]
-pub(super) struct ScriptedSink {
-    pub(super) ring: MemoryRing,
+pub(in crate::audit) struct ScriptedSink {
+    pub(in crate::audit) ring: MemoryRing,
     script: Mutex<VecDeque<Behavior>>,
     /// What it does when the script is over.
     always: Mutex<Option<Behavior>>,
 }
 
 impl ScriptedSink {
-    pub(super) fn then(self: Arc<Self>, behavior: Behavior) -> Arc<Self> {
+    pub(in crate::audit) fn then(self: Arc<Self>, behavior: Behavior) -> Arc<Self> {
         self.script.lock().unwrap().push_back(behavior);
         self
     }
 
-    pub(super) fn always(&self, behavior: Option<Behavior>) {
+    pub(in crate::audit) fn always(&self, behavior: Option<Behavior>) {
         *self.always.lock().unwrap() = behavior;
     }
 
@@ -145,7 +145,10 @@ impl AuditSink for ScriptedSink {
     }
 }
 
-pub(super) fn start(sinks: &[&Arc<ScriptedSink>], queue: usize) -> (AuditLog, ManualClock) {
+pub(in crate::audit) fn start(
+    sinks: &[&Arc<ScriptedSink>],
+    queue: usize,
+) -> (AuditLog, ManualClock) {
     let clock = ManualClock::default();
     let limits = Limits {
         audit_queue: queue,
@@ -159,12 +162,12 @@ pub(super) fn start(sinks: &[&Arc<ScriptedSink>], queue: usize) -> (AuditLog, Ma
     (AuditLog::start(sinks, shared, &limits, None), clock)
 }
 
-pub(super) fn sink() -> Arc<ScriptedSink> {
+pub(in crate::audit) fn sink() -> Arc<ScriptedSink> {
     Arc::default()
 }
 
 /// A log that has ended normally, over `sessions` sessions, and its last head.
-pub(super) fn written_log(events: usize, sessions: u64) -> Vec<AuditRecord> {
+pub(in crate::audit) fn written_log(events: usize, sessions: u64) -> Vec<AuditRecord> {
     run(async {
         let sink = sink();
         let (log, _clock) = start(&[&sink], 65_536);
@@ -181,14 +184,18 @@ pub(super) fn written_log(events: usize, sessions: u64) -> Vec<AuditRecord> {
 }
 
 /// Lets time pass until every pause and every deadline is over.
-pub(super) async fn wait(clock: &ManualClock) {
+pub(in crate::audit) async fn wait(clock: &ManualClock) {
     for _ in 0..40 {
         clock.advance(Duration::from_secs(1));
         settle().await;
     }
 }
 
-pub(super) async fn commit(log: &AuditLog, clock: &ManualClock, skill: &str) -> Result<(), Code> {
+pub(in crate::audit) async fn commit(
+    log: &AuditLog,
+    clock: &ManualClock,
+    skill: &str,
+) -> Result<(), Code> {
     let mut commit = Box::pin(log.commit(event(&scope("s1", 1), opened(skill))));
     for _ in 0..40 {
         if let Some(result) = (&mut commit).now_or_never() {
