@@ -33,40 +33,18 @@ struct States {
 pub(crate) struct Unconfirmed {
     /// Tells it from another change that was made from the same state.
     pub(crate) serial: u64,
-    /// The skills it changed.
-    skills: Box<[Arc<str>]>,
-    version: u64,
-    before: Arc<SessionState>,
+    pub(crate) skill: Arc<str>,
+    pub(crate) version: u64,
+    pub(crate) before: Arc<SessionState>,
 }
 
 impl Unconfirmed {
-    /// The state without the change; `None` when there is nothing of it in the state.
-    pub(crate) fn taken_back(
-        &self,
-        state: &SessionState,
-        around: &Around<'_>,
-    ) -> Option<SessionState> {
-        let mut without: Option<SessionState> = None;
-        for skill in &self.skills {
-            let change = Change::Revoke {
-                skill: Arc::clone(skill),
-                grant: self.version,
-                before: Arc::clone(&self.before),
-            };
-            let from = without.as_ref().unwrap_or(state);
-            // Revoking is refused for nothing; were it ever, the change would stay, which its caller then sees.
-            if let Ok(applied) = from.apply(&change, around.base, around.now, around.limits)
-                && applied.outcome.changed
-            {
-                without = Some(applied.state);
-            }
+    pub(crate) fn revocation(&self) -> Change {
+        Change::Revoke {
+            skill: Arc::clone(&self.skill),
+            grant: self.version,
+            before: Arc::clone(&self.before),
         }
-        without
-    }
-
-    /// The skills it changed.
-    pub(crate) fn skills(&self) -> &[Arc<str>] {
-        &self.skills
     }
 }
 
@@ -116,7 +94,7 @@ impl Cell {
     /// Announces a change that is not to count until it is confirmed, wherever it is seen first.
     pub(crate) fn expect(
         &self,
-        skills: Box<[Arc<str>]>,
+        skill: Arc<str>,
         version: u64,
         before: Arc<SessionState>,
     ) -> Unconfirmed {
@@ -124,7 +102,7 @@ impl Cell {
         states.serials += 1;
         let waiting = Unconfirmed {
             serial: states.serials,
-            skills,
+            skill,
             version,
             before,
         };
@@ -166,8 +144,13 @@ impl Cell {
         let mut state = Arc::clone(&states.latest);
         // The youngest first: each is taken back from the state it led to.
         for waiting in states.unconfirmed.iter().rev() {
-            if let Some(without) = waiting.taken_back(&state, around) {
-                state = Arc::new(without);
+            if let Ok(applied) = state.apply(
+                &waiting.revocation(),
+                around.base,
+                around.now,
+                around.limits,
+            ) {
+                state = Arc::new(applied.state);
             }
         }
         if !Arc::ptr_eq(&state, &states.published) {

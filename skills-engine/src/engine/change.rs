@@ -3,10 +3,8 @@ use std::sync::Arc;
 use super::cell::{Around, Cell, Unconfirmed};
 use super::inner::EngineInner;
 use crate::audit::{AuditEvent, AuditKind, VisibilityOutcome};
-use crate::session::{Change, ChangeOutcome, SessionState, StoreError, StoreOutcome, effective};
-use crate::skill::{
-    Actor, BoxFuture, Code, Fault, Level, Span, StandingGrant, Timestamp, TurnId, within,
-};
+use crate::session::{Change, ChangeOutcome, SessionState, StoreError, StoreOutcome};
+use crate::skill::{Actor, BoxFuture, Code, Fault, Level, Span, StandingGrant, TurnId, within};
 
 /// How often a change is tried again because another one came first.
 const ATTEMPTS: usize = 128;
@@ -56,13 +54,9 @@ impl EngineInner {
                 return Ok(outcome);
             }
             let after = Arc::new(applied.state);
-            let waiting = outcome.raised.then(|| {
-                cell.expect(
-                    skills_of(&wish.change, &outcome),
-                    outcome.version,
-                    Arc::clone(&before),
-                )
-            });
+            let waiting = outcome
+                .raised
+                .then(|| cell.expect(skill_of(&wish.change), outcome.version, Arc::clone(&before)));
             let mut undo = Undo {
                 engine: self,
                 cell,
@@ -150,12 +144,15 @@ impl EngineInner {
                 now,
                 limits: &self.limits,
             };
-            let Some(after) = waiting.taken_back(&state, &around) else {
+            let Ok(applied) = state.apply(&waiting.revocation(), &base, now, &self.limits) else {
+                return;
+            };
+            if !applied.outcome.changed {
                 cell.adopt(state, &around);
                 cell.confirm(&waiting, &around);
                 return;
-            };
-            let after = Arc::new(after);
+            }
+            let after = Arc::new(applied.state);
             let stored = self
                 .stored(
                     self.store
@@ -164,24 +161,25 @@ impl EngineInner {
                 .await;
             match stored {
                 Ok(StoreOutcome::Applied) => {
-                    cell.adopt(Arc::clone(&after), &around);
+                    cell.adopt(after, &around);
                     cell.confirm(&waiting, &around);
-                    for skill in waiting.skills() {
-                        let level = |state| self.level_in(state, skill, now);
-                        let kind = AuditKind::Visibility {
-                            skill: Arc::clone(skill),
-                            change: VisibilityOutcome::Cleared,
-                            asked: None,
-                            old: level(&state),
-                            new: level(&after),
-                            span: None,
-                            code: Some(Code::AuditUnavailable),
-                            expires_at: None,
-                        };
-                        let event = self.event(&cell, Actor::System, kind);
-                        self.audit
-                            .record(event.reason("taken back: the change was not written down"));
-                    }
+                    self.audit.record(
+                        self.event(
+                            &cell,
+                            Actor::System,
+                            AuditKind::Visibility {
+                                skill: Arc::clone(&waiting.skill),
+                                change: VisibilityOutcome::Cleared,
+                                asked: None,
+                                old: applied.outcome.old_level,
+                                new: applied.outcome.new_level,
+                                span: None,
+                                code: Some(Code::AuditUnavailable),
+                                expires_at: None,
+                            },
+                        )
+                        .reason("taken back: the change was not written down"),
+                    );
                     return;
                 }
                 Ok(StoreOutcome::Conflict(_)) => {}
@@ -258,15 +256,17 @@ impl EngineInner {
                 ));
             }
             Change::Clear { skill: None, .. } => {
-                for skill in skills_of(&wish.change, outcome) {
-                    let moved = outcome.moved.iter().find(|moved| moved.skill == skill);
-                    let now = self.level_now(after, &skill);
-                    let (old, new) =
-                        moved.map_or((now, now), |moved| (moved.old_level, moved.new_level));
-                    kinds.push((
-                        wish.actor,
-                        visibility(&skill, VisibilityOutcome::Cleared, None, old, new, None),
-                    ));
+                for moved in &outcome.moved {
+                    let (old, new) = (moved.old_level, moved.new_level);
+                    let kind = visibility(
+                        &moved.skill,
+                        VisibilityOutcome::Cleared,
+                        None,
+                        old,
+                        new,
+                        None,
+                    );
+                    kinds.push((wish.actor, kind));
                 }
             }
             _ => {}
@@ -282,11 +282,12 @@ impl EngineInner {
     }
 
     fn level_now(&self, state: &SessionState, skill: &str) -> Level {
-        self.level_in(state, skill, self.clock.now())
-    }
-
-    fn level_in(&self, state: &SessionState, skill: &str, now: Timestamp) -> Level {
-        effective(self.epoch().base(skill), &state.standing(skill), None, now)
+        crate::session::effective(
+            self.epoch().base(skill),
+            &state.standing(skill),
+            None,
+            self.clock.now(),
+        )
     }
 
     fn record_refusal(&self, cell: &Cell, wish: &Wish<'_>, fault: &Fault) {
@@ -335,25 +336,6 @@ pub(super) fn ended() -> Fault {
     Fault::new(Code::NotPermitted, "the session has ended. Begin a new one")
 }
 
-/// The skills that a change touched, one or, when all were cleared, several.
-fn skills_of(change: &Change, outcome: &ChangeOutcome) -> Box<[Arc<str>]> {
-    if !matches!(change, Change::Clear { skill: None, .. }) {
-        return [skill_of(change)].into();
-    }
-    let mut skills: Vec<Arc<str>> = outcome
-        .moved
-        .iter()
-        .map(|moved| Arc::clone(&moved.skill))
-        .collect();
-    for grant in &outcome.cleared {
-        if !skills.iter().any(|skill| **skill == *grant.skill) {
-            skills.push((*grant.skill).into());
-        }
-    }
-    skills.into()
-}
-
-/// The skill that a change names; `*` when it names none.
 fn skill_of(change: &Change) -> Arc<str> {
     match change {
         Change::Set { skill, .. }
