@@ -43,8 +43,7 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(live: usize) -> Self {
-        let runtime = tokio::runtime::Builder::new_multi_thread()
-            .worker_threads(1)
+        let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .expect("a runtime");
@@ -62,6 +61,11 @@ impl World {
 
     pub(crate) fn block_on<F: Future>(&self, future: F) -> F::Output {
         self.runtime.block_on(future)
+    }
+
+    /// Lets the audit log's writer catch up, as it does whenever a program waits for its model.
+    pub(crate) fn settle(&self) {
+        self.block_on(self.engine.audit().flush());
     }
 
     pub(crate) fn session(&self, id: &str) -> Session {

@@ -69,6 +69,7 @@ impl EngineInner {
         };
         self.audit
             .record(self.event(&cell, Actor::Host, AuditKind::SessionOpened));
+        self.audit.relieve().await;
         Ok(cell)
     }
 
