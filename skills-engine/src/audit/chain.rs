@@ -315,9 +315,13 @@ mod tests {
                 }),
             ),
             (
-                AuditKind::RegistryBuilt { digest, skills: 4 },
+                AuditKind::RegistryBuilt {
+                    digest,
+                    skills: 4,
+                    crates: vec!["helpdesk-skill 1.2.3".into()],
+                },
                 "registry_built",
-                serde_json::json!({"digest": digest_text, "skills": 4}),
+                serde_json::json!({"digest": digest_text, "skills": 4, "crates": ["helpdesk-skill 1.2.3"]}),
             ),
             (
                 AuditKind::Lost { count: 5 },

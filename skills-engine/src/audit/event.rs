@@ -70,13 +70,16 @@ impl AuditEvent {
             // The id may be one that a model made up.
             AuditKind::Visibility { skill, .. } => skill.len(),
             AuditKind::View { timed_out, .. } => timed_out.len() * size_of::<Arc<str>>(),
+            AuditKind::RegistryBuilt { crates, .. } => crates
+                .iter()
+                .map(|name| name.len() + size_of::<Arc<str>>())
+                .sum(),
             AuditKind::CallStarted { call_id, .. } | AuditKind::CallEnded { call_id, .. } => {
                 call_id.len()
             }
             AuditKind::CallRefused { call_id, name, .. } => call_id.len() + name.len(),
             AuditKind::SessionOpened
             | AuditKind::TurnEnded { .. }
-            | AuditKind::RegistryBuilt { .. }
             | AuditKind::RegistryRefreshed { .. }
             | AuditKind::Lost { .. }
             | AuditKind::Withdrawn { .. }
@@ -188,6 +191,8 @@ pub enum AuditKind {
         digest: [u8; 32],
         /// How many skills it has.
         skills: u64,
+        /// The crates that skills came from by being linked, as `name version`, 64 of them at most.
+        crates: Vec<Arc<str>>,
     },
     /// The registry was replaced.
     RegistryRefreshed {

@@ -8,6 +8,8 @@ use crate::skill::{Code, Span, Timestamp};
 
 /// Names of late attributes that one record holds.
 const TIMED_OUT: usize = 64;
+/// Crates that a record names.
+const CRATES: usize = 64;
 
 /// Writes records into a buffer it keeps.
 #[derive(Default)]
@@ -115,8 +117,21 @@ fn write_fields(fields: &mut Object<'_>, kind: &AuditKind, reason: usize) {
             fields.text("name", name, NAME_LENGTH);
             fields.word("code", code.as_str());
         }
-        AuditKind::RegistryBuilt { digest, skills }
-        | AuditKind::RegistryRefreshed { digest, skills } => {
+        AuditKind::RegistryBuilt {
+            digest,
+            skills,
+            crates,
+        } => {
+            fields.hex("digest", digest);
+            fields.number("skills", *skills);
+            if !crates.is_empty() {
+                let out = fields.key("crates");
+                list(out, crates.iter().take(CRATES), |out, name| {
+                    text(out, name, NAME_LENGTH)
+                });
+            }
+        }
+        AuditKind::RegistryRefreshed { digest, skills } => {
             fields.hex("digest", digest);
             fields.number("skills", *skills);
         }

@@ -10,6 +10,7 @@ use super::Engine;
 use super::epoch::Epoch;
 use super::inner::EngineInner;
 use super::reaper::reap;
+use super::report::BuildReport;
 use super::search::{SkillSearch, TermSearch};
 use crate::audit::{AuditEvent, AuditKey, AuditKind, AuditLog, AuditSink, MemoryRing};
 use crate::prompt::{PromptComposer, StandardComposer};
@@ -203,6 +204,7 @@ impl EngineBuilder {
         let skills = self.gather()?;
         let registry = Registry::build(skills)?;
         self.check_ids(&registry)?;
+        let report = BuildReport::new(&registry, |name| self.names_crate(name));
         let Self {
             limits,
             clock,
@@ -235,12 +237,24 @@ impl EngineBuilder {
         let ring = sinks.is_empty().then(|| Arc::new(MemoryRing::default()));
         sinks.extend(ring.clone().map(|ring| ring as Arc<dyn AuditSink>));
         let audit = AuditLog::start(sinks, Arc::clone(&clock), &limits, audit_key);
+        for linked in report.unnamed() {
+            tracing::info!(
+                package = linked.name,
+                version = linked.version,
+                "skills of a crate that nobody named"
+            );
+        }
         audit.record(AuditEvent::new(
             clock.now(),
             Actor::System,
             AuditKind::RegistryBuilt {
                 digest: epoch.registry.digest,
                 skills: epoch.registry.len() as u64,
+                crates: report
+                    .crates
+                    .iter()
+                    .map(|linked| format!("{} {}", linked.name, linked.version).into())
+                    .collect(),
             },
         ));
         let every =
@@ -259,7 +273,11 @@ impl EngineBuilder {
             incarnations: AtomicU64::new(1),
         });
         tokio::spawn(reap(Arc::downgrade(&inner), clock, every));
-        Ok(Engine { inner, ring })
+        Ok(Engine {
+            inner,
+            ring,
+            report: Arc::new(report),
+        })
     }
 
     /// All skills of all sources, each made once.
@@ -315,6 +333,11 @@ impl EngineBuilder {
         } else {
             Err(BuildError::new(problems))
         }
+    }
+
+    fn names_crate(&self, name: &str) -> bool {
+        let is_listed = matches!(self.linked, Linked::Only(crates) if crates.contains(&name));
+        is_listed || self.expected.contains(&name)
     }
 
     fn missing_crates(&self) -> Vec<String> {

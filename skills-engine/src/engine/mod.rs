@@ -9,6 +9,7 @@ mod inner;
 mod layout;
 mod layouts;
 mod reaper;
+mod report;
 mod search;
 mod session;
 mod sight;
@@ -23,6 +24,7 @@ use std::sync::Arc;
 pub use self::builder::EngineBuilder;
 pub use self::calls::{CallResult, CallResults, ResultMessage, ToolCall};
 use self::inner::EngineInner;
+pub use self::report::{BuildReport, LinkedCrate};
 pub use self::search::{Searched, SkillSearch, TermSearch};
 pub use self::session::Session;
 pub use self::turn::Turn;
@@ -36,6 +38,7 @@ use crate::skill::{Code, Fault, Principal, SessionId, Skill, SkillType};
 pub struct Engine {
     inner: Arc<EngineInner>,
     ring: Option<Arc<MemoryRing>>,
+    report: Arc<BuildReport>,
 }
 
 impl Engine {
@@ -97,6 +100,12 @@ impl Engine {
     #[must_use]
     pub fn explain(&self, session: &Session, skill: &str, member: &str) -> Explanation {
         session.explain(skill, member)
+    }
+
+    /// Which crates the skills came from.
+    #[must_use]
+    pub fn report(&self) -> &BuildReport {
+        &self.report
     }
 
     /// How many sessions this process holds.

@@ -6,6 +6,7 @@ use super::cell::Cell;
 use super::inner::EngineInner;
 use super::turn::Turn;
 use super::visibility::Control;
+use crate::registry::whence;
 use crate::session::{Explanation, MemberFacts, Question, SessionState, explain};
 use crate::skill::{
     Actor, Cleared, Fault, Level, Principal, SessionId, SetVisibility, SkillMatch, SkillVisibility,
@@ -180,7 +181,12 @@ impl Session {
             standing: state.standing(skill),
             turn: None,
         };
-        explain(&question, self.engine.clock.now())
+        let mut explanation = explain(&question, self.engine.clock.now());
+        if let Some((_, registered)) = found {
+            let whence = format!("`{skill}` is {}", whence(&*registered.skill));
+            explanation.reasons.insert(0, whence);
+        }
+        explanation
     }
 
     /// Puts a value for the session's tools, replacing an earlier one of its type.

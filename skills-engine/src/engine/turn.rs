@@ -106,7 +106,8 @@ impl Turn {
                 return Ok(TurnView::new(Arc::clone(&last.view), ViewChange::Unchanged));
             }
             let layout = Arc::clone(last.view.layout());
-            return Ok(self.look(layout).await);
+            let span = tracing::debug_span!(parent: &self.span, "view");
+            return Ok(self.look(layout).instrument(span).await);
         }
         let (mut session_edition, mut state) = self.core.cell.published();
         let now = self.core.engine.clock.now();
@@ -119,7 +120,8 @@ impl Turn {
             .core
             .with_grants(|grants| steps(&self.core.epoch, &state, grants, now));
         let layout = self.core.epoch.layout(&steps);
-        let view = self.look(layout).await;
+        let span = tracing::debug_span!(parent: &self.span, "view");
+        let view = self.look(layout).instrument(span).await;
         self.core.engine.audit.relieve().await;
         if let Some(last) = &mut self.last {
             last.session_edition = session_edition;
@@ -150,11 +152,8 @@ impl Turn {
                 cx: &cx,
                 slots: &cell.slots,
             };
-            let span = tracing::debug_span!(parent: &self.span, "view");
-            evaluator
-                .evaluate(layout.live.iter().copied(), &viewer, &mut self.scratch)
-                .instrument(span)
-                .await;
+            let live = layout.live.iter().copied();
+            evaluator.evaluate(live, &viewer, &mut self.scratch).await;
         } else if !self.scratch.is_empty() {
             self.scratch = LiveValues::default();
         }

@@ -9,6 +9,7 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 pub use self::build::BuildError;
+pub(crate) use self::build::whence;
 use self::index::AddressIndex;
 pub(crate) use self::member::{MemberRange, RegisteredAttribute, RegisteredTool};
 use crate::skill::{Instance, Level, Skill, SkillDefinition, SkillType};
