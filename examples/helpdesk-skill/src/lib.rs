@@ -66,9 +66,9 @@ impl Helpdesk {
     ) -> Result<&'static str, TicketError> {
         let ticket = self.tickets.get(ticket_id)?;
         Ok(match (ticket.topic, language) {
-            ("network", "de") => "Den Router neu starten, dann zwei Minuten warten.", // misspelled on purpose
+            ("network", "de") => "Den Router neu starten, dann zwei Minuten warten.",
             ("network", _) => "Restart the router, then wait two minutes.",
-            (_, "de") => "Es gibt noch keinen Eintrag.", // misspelled on purpose
+            (_, "de") => "Es gibt noch keinen Eintrag.",
             (_, _) => "There is no entry yet.",
         })
     }

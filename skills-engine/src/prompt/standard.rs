@@ -14,21 +14,7 @@ use crate::skill::Level;
 /// order of the openings, and one `<live>` element with the values that may change from call to call:
 ///
 /// ```text
-/// <skills>
-/// <skill id="helpdesk" name="Helpdesk" level="METADATA" tags="support">
-/// Answers help-desk questions and manages tickets.
-/// - default_sla = "24h": Default time to resolve a ticket.
-/// </skill>
-/// </skills>
-///
-/// <opened skill="helpdesk" level="CONTEXT">
-/// - open_tickets (live): Tickets that wait for an answer.
-/// - tool helpdesk__get_ticket_faq
-/// </opened>
-///
-/// <live>
-/// - helpdesk.open_tickets = 3
-/// </live>
+#[doc = include_str!("example.txt")]
 /// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
