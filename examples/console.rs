@@ -9,7 +9,7 @@
 
 use std::error::Error;
 use std::fmt::Write as _;
-use std::io::{BufRead as _, IsTerminal as _, Write as _};
+use std::io::{BufRead as _, IsTerminal as _, Read as _, Write as _};
 
 use serde_json::json;
 use skills_engine::engine::{CallResult, ToolCall, TurnView};
@@ -18,6 +18,9 @@ use skills_engine::skill::TurnRequest;
 use skills_engine::{Engine, Principal, Session, Turn};
 
 skills_engine::link!(helpdesk_skill);
+
+/// Bytes of a line; what is longer is taken as several.
+const MOST: u64 = 2 << 20;
 
 const HELP: &str = "\
 list                     skills and their levels
@@ -54,7 +57,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         print!("> ");
         std::io::stdout().flush()?;
         let mut line = Vec::new();
-        if lines.read_until(b'\n', &mut line)? == 0 {
+        if lines.by_ref().take(MOST).read_until(b'\n', &mut line)? == 0 {
             break;
         }
         let line = String::from_utf8_lossy(&line);
