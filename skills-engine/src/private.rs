@@ -3,6 +3,7 @@
 pub use ::inventory;
 pub use ::serde_json;
 use std::any::TypeId;
+use std::convert::Infallible;
 use std::fmt::Display;
 use std::marker::PhantomData;
 use std::sync::Arc;
@@ -191,13 +192,9 @@ pub trait ErrorText: Display {}
 impl<E: Display + ?Sized> ErrorText for E {}
 
 impl<T, E> Returned<Result<T, E>> {
-    /// The value of a tool.
-    pub fn tool_value(self) -> Result<T, Fault>
-    where
-        E: ErrorText,
-    {
+    /// The value of a tool, or its error, of which [`Failed`] makes a fault.
+    pub fn tool_value(self) -> Result<T, E> {
         self.0
-            .map_err(|err| Fault::new(Code::ToolError, err.to_string()))
     }
 
     /// The value of an attribute.
@@ -215,7 +212,7 @@ pub trait ReturnedPlain {
     type Value;
 
     /// The value of a tool.
-    fn tool_value(self) -> Result<Self::Value, Fault>;
+    fn tool_value(self) -> Result<Self::Value, Infallible>;
 
     /// The value of an attribute.
     fn attribute_value(self) -> Result<Self::Value, AttributeFault>;
@@ -224,12 +221,46 @@ pub trait ReturnedPlain {
 impl<T> ReturnedPlain for Returned<T> {
     type Value = T;
 
-    fn tool_value(self) -> Result<T, Fault> {
+    fn tool_value(self) -> Result<T, Infallible> {
         Ok(self.0)
     }
 
     fn attribute_value(self) -> Result<T, AttributeFault> {
         Ok(self.0)
+    }
+}
+
+/// Turns a tool's error into a fault.
+#[derive(Debug)]
+pub struct Failed<E>(pub E);
+
+impl Failed<Fault> {
+    /// The fault itself, with its code.
+    #[must_use]
+    pub fn fault(self) -> Fault {
+        self.0
+    }
+}
+
+/// What [`Failed`] does for an error that is not a [`Fault`].
+pub trait FailedPlain {
+    /// The error itself.
+    type Error;
+
+    /// A fault with the error's text.
+    fn fault(self) -> Fault
+    where
+        Self::Error: ErrorText;
+}
+
+impl<E> FailedPlain for Failed<E> {
+    type Error = E;
+
+    fn fault(self) -> Fault
+    where
+        E: ErrorText,
+    {
+        Fault::new(Code::ToolError, self.0.to_string())
     }
 }
 

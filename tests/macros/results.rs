@@ -7,7 +7,7 @@ use std::sync::Arc;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use serde_json::json;
-use skills_engine::skill::{AttributeContext, ToolContext, ToolOutput};
+use skills_engine::skill::{AttributeContext, Code, Fault, ToolContext, ToolOutput};
 use skills_engine::{skill, skill_attribute, skill_tool};
 
 use crate::support::{attribute, call, read};
@@ -117,6 +117,12 @@ impl Giver {
         Err(std::io::Error::other("disk"))
     }
 
+    /// A fault, which has a code of its own.
+    #[skill_tool]
+    fn fault(&self) -> Result<(), Fault> {
+        Err(Fault::new(Code::NotPermitted, "not on Sundays"))
+    }
+
     /// A type without a name.
     #[skill_tool]
     fn unnamed(&self) -> impl Serialize + use<> {
@@ -214,6 +220,7 @@ fn results_of_tools() {
             Err("tool_error: the lamp is broken"),
         ),
         ("io", "{}", Err("tool_error: disk")),
+        ("fault", "{}", Err("not_permitted: not on Sundays")),
         ("unnamed", "{}", Ok(r#"{"a":1}"#)),
         ("owned", "{}", Ok("8")),
         ("aliased", "{}", Ok("0")),

@@ -36,7 +36,7 @@ pub(super) fn glue(block: &Block) -> TokenStream {
         #[allow(deprecated, reason = "what is deprecated works as long as it is there")]
         const _: () = {
             #[allow(unused_imports, reason = "a block need not use all of them")]
-            use #private::{NoSchema as _, NotOption as _, OutputPlain as _, ReturnedPlain as _, TypeOfPlain as _};
+            use #private::{FailedPlain as _, NoSchema as _, NotOption as _, OutputPlain as _, ReturnedPlain as _, TypeOfPlain as _};
             static __ATTRIBUTES: &[#private::AttributeEntry] = &[#(#attributes),*];
             static __TOOLS: &[#private::ToolEntry] = &[#(#tools),*];
             #private::inventory::submit! {

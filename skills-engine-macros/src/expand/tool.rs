@@ -243,7 +243,7 @@ fn run(
     let result = quote_spanned! {span=>
         match #private::Returned(<#self_ty>::#name(#receiver #values) #wait).tool_value() {
             ::core::result::Result::Ok(value) => #private::Output(value).tool_result(),
-            ::core::result::Result::Err(fault) => ::core::result::Result::Err(fault),
+            ::core::result::Result::Err(err) => ::core::result::Result::Err(#private::Failed(err).fault()),
         }
     };
     let own = own(method, block, source, user);

@@ -127,7 +127,7 @@ fn write_fields(fields: &mut Object<'_>, kind: &AuditKind, reason: usize) {
             if !crates.is_empty() {
                 let out = fields.key("crates");
                 list(out, crates.iter().take(CRATES), |out, name| {
-                    text(out, name, NAME_LENGTH)
+                    text(out, name, NAME_LENGTH);
                 });
             }
         }

@@ -196,14 +196,14 @@ impl EngineBuilder {
         reason = "it must run inside a runtime, and sources that load files will await"
     )]
     pub async fn build(mut self) -> Result<Engine, BuildError> {
-        self.provided.push(Provided {
-            id: Cow::Borrowed(PslSkill::entry().id),
-            entry: PslSkill::entry(),
-            instance: Arc::new(PslSkill),
-        });
-        let skills = self.gather()?;
-        let registry = Registry::build(skills)?;
-        self.check_ids(&registry)?;
+        if !self.without.contains(PslSkill::entry().id) {
+            self.provided.push(Provided {
+                id: Cow::Borrowed(PslSkill::entry().id),
+                entry: PslSkill::entry(),
+                instance: Arc::new(PslSkill),
+            });
+        }
+        let registry = self.registry()?;
         let report = BuildReport::new(&registry, |name| self.names_crate(name));
         let Self {
             limits,
@@ -280,9 +280,23 @@ impl EngineBuilder {
         })
     }
 
-    /// All skills of all sources, each made once.
-    fn gather(&self) -> Result<Vec<Arc<dyn Skill>>, BuildError> {
+    /// Everything that can be checked before tools are named on the wire, and all that is wrong with it.
+    fn registry(&self) -> Result<Registry, BuildError> {
         let mut problems = self.missing_crates();
+        let skills = self.gather(&mut problems);
+        problems.extend(self.unknown_ids(&skills));
+        match Registry::build(skills) {
+            Ok(registry) if problems.is_empty() => Ok(registry),
+            Ok(_) => Err(BuildError::new(problems)),
+            Err(found) => {
+                problems.extend_from_slice(found.problems());
+                Err(BuildError::new(problems))
+            }
+        }
+    }
+
+    /// All skills of all sources, each made once, as far as they can be made.
+    fn gather(&self, problems: &mut Vec<String>) -> Vec<Arc<dyn Skill>> {
         let is_provided = |entry: &SkillEntry| {
             self.provided
                 .iter()
@@ -328,11 +342,7 @@ impl EngineBuilder {
                 problems.extend(found);
             }
         }
-        if problems.is_empty() {
-            Ok(skills)
-        } else {
-            Err(BuildError::new(problems))
-        }
+        skills
     }
 
     fn names_crate(&self, name: &str) -> bool {
@@ -359,18 +369,22 @@ impl EngineBuilder {
     }
 
     /// Ids that name no skill are mistakes, and would otherwise leave on what was to be off.
-    fn check_ids(&self, registry: &Registry) -> Result<(), BuildError> {
-        let problems: Vec<_> = self
-            .disabled
-            .iter()
-            .filter(|id| registry.find(id).is_none())
-            .map(|id| format!("`builder.disable(\"{id}\")` names no skill; check the id"))
-            .collect();
-        if problems.is_empty() {
-            Ok(())
-        } else {
-            Err(BuildError::new(problems))
-        }
+    fn unknown_ids(&self, skills: &[Arc<dyn Skill>]) -> Vec<String> {
+        let linked = linked_entries(self.linked);
+        let is_known = |id: &str| {
+            id == PslSkill::entry().id
+                || skills.iter().any(|skill| skill.definition().id == id)
+                || linked.iter().any(|entry| entry.id == id)
+        };
+        let unknown = |method: &str, ids: &BTreeSet<String>| -> Vec<String> {
+            ids.iter()
+                .filter(|id| !is_known(id))
+                .map(|id| format!("`builder.{method}(\"{id}\")` names no skill; check the id"))
+                .collect()
+        };
+        let mut problems = unknown("disable", &self.disabled);
+        problems.extend(unknown("without", &self.without));
+        problems
     }
 }
 

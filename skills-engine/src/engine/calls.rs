@@ -9,7 +9,7 @@ use super::visibility::TurnCore;
 use crate::audit::AuditKind;
 use crate::registry::ToolIndex;
 use crate::session::{Decision, MemberFacts, decide};
-use crate::skill::{Actor, Code, Fault, ToolContext, ToolOutput, shown};
+use crate::skill::{Actor, Code, Fault, ToolContext, ToolOutput, nearest, shown};
 use crate::tools::{Dispatch, dispatch};
 
 /// A call that a model asked for.
@@ -237,15 +237,7 @@ impl Turn {
         if cell.has_ended() {
             return Err(super::change::ended());
         }
-        let unknown = || {
-            let shown = shown(&call.name, 64);
-            Fault::new(
-                Code::UnknownTool,
-                format!(
-                    "there is no tool `{shown}`. Use one that is listed, or find a skill with psl-skill__search_skills"
-                ),
-            )
-        };
+        let unknown = || self.unknown_tool(&call.name);
         let tool = epoch.catalogue.find(&call.name).ok_or_else(unknown)?;
         let registered = epoch.registry.tool(tool);
         let definition = &registered.definition;
@@ -254,11 +246,14 @@ impl Turn {
             Decision::Visible => {}
             Decision::Hidden { have, need } => {
                 let id = &skill.id;
+                let next = if epoch.texts.has_control() {
+                    format!("open `{id}` at {need} with psl-skill__set_skill_visibility first")
+                } else {
+                    format!("ask the user to open `{id}` at {need}")
+                };
                 return Err(Fault::new(
                     Code::Hidden,
-                    format!(
-                        "`{id}` is at {have}; open `{id}` at {need} with psl-skill__set_skill_visibility first"
-                    ),
+                    format!("`{id}` is at {have}; {next}"),
                 ));
             }
             Decision::Denied(_) | Decision::Disabled | Decision::Unknown => return Err(unknown()),
@@ -301,6 +296,31 @@ impl Turn {
             ));
         }
         Ok(tool)
+    }
+
+    /// Says that there is no such tool, and which visible one may be meant.
+    fn unknown_tool(&self, name: &str) -> Fault {
+        /// Tools that a name is compared with: a model that makes up names must not keep a core busy.
+        const MOST: usize = 200;
+        let epoch = &self.core.epoch;
+        let visible = || {
+            let runs = self.last.iter().flat_map(|last| &last.view.layout().tools);
+            runs.cloned().flatten().take(MOST)
+        };
+        let own_name = name.rsplit(['.', '/', ':', ' ']).next().unwrap_or(name);
+        let namesake = visible().find(|tool| *epoch.registry.tool(*tool).name == *own_name);
+        let names = || visible().map(|tool| &**epoch.catalogue.name(tool));
+        let meant = namesake
+            .map(|tool| &**epoch.catalogue.name(tool))
+            .or_else(|| nearest(name, names()));
+        let next = match meant {
+            Some(meant) => format!("Did you mean `{meant}`?"),
+            None => "Use one that is listed, or open the skill it belongs to".to_owned(),
+        };
+        Fault::new(
+            Code::UnknownTool,
+            format!("there is no tool `{}`. {next}", shown(name, 64)),
+        )
     }
 
     fn decide(&self, tool: ToolIndex) -> Decision {

@@ -115,7 +115,7 @@ mod tests {
         let tags = [Cow::Borrowed("Deutsch")];
         let skills = [
             Searched::new("billing", "Billing", "Invoices and refunds.", &[]),
-            Searched::new("strasse", "Straße", "Wege in der Stadt.", &tags),
+            Searched::new("strasse", "Straße", "Wege in der Stadt.", &tags), // misspelled on purpose
             Searched::new("sigma", "ΟΔΥΣΣΕΥΣ", "Greek refunds.", &[]),
             Searched::new("refund", "Refund", "Pays back.", &[]),
         ];

@@ -64,7 +64,8 @@ impl Session {
     /// # Errors
     ///
     /// `not_permitted` when the session has ended, `store_unavailable` when its state cannot be read.
-    pub async fn turn(&self, request: TurnRequest) -> Result<Turn, Fault> {
+    pub async fn turn(&self, request: impl Into<TurnRequest>) -> Result<Turn, Fault> {
+        let request = request.into();
         self.engine.refresh_session(&self.cell).await?;
         Ok(Turn::new(
             Arc::clone(&self.engine),

@@ -5,14 +5,15 @@ use super::epoch::Epoch;
 use super::layout::is_under;
 use crate::prompt::{AttributeText, PromptComposer, SkillText, ToolText};
 use crate::registry::{AttributeIndex, RegisteredSkill, Registry, SkillIndex, ToolIndex};
-use crate::skill::Level;
-use crate::tools::Catalogue;
+use crate::skill::{Level, SkillType as _};
+use crate::tools::{Catalogue, PslSkill};
 
 /// The parts of prompts, each rendered once.
 pub(crate) struct Texts {
     composer: Arc<dyn PromptComposer>,
     /// Introduction, every skill at its base level, and what closes the catalogue.
     catalogue: String,
+    has_control: bool,
     /// End of the introduction, then of each skill.
     ends: Vec<usize>,
     opened: Box<[[OnceLock<Box<str>>; 3]]>,
@@ -27,9 +28,11 @@ impl Texts {
         is_off: &[bool],
         composer: Arc<dyn PromptComposer>,
     ) -> Self {
+        let control = registry.find(PslSkill::entry().id);
+        let has_control = control.is_some_and(|(index, _)| !is_off[index as usize]);
         let mut catalogue = String::new();
         let mut ends = Vec::with_capacity(registry.skills.len() + 1);
-        composer.open_catalogue(&mut catalogue);
+        composer.open_catalogue(has_control, &mut catalogue);
         ends.push(catalogue.len());
         for (skill, is_off) in registry.skills.iter().zip(is_off) {
             if !is_off {
@@ -47,6 +50,11 @@ impl Texts {
             ends.push(catalogue.len());
         }
         composer.close_catalogue(&mut catalogue);
+        if is_off.iter().all(|is_off| *is_off) {
+            // Without a skill there is nothing to say, and the places of the skills are all empty.
+            catalogue.clear();
+            ends.fill(0);
+        }
         let mut total = 0_u64;
         let tool_bytes = registry
             .tools
@@ -64,10 +72,16 @@ impl Texts {
         Self {
             composer,
             catalogue,
+            has_control,
             ends,
             opened,
             tool_bytes,
         }
+    }
+
+    /// Whether the model can open skills by itself.
+    pub(crate) fn has_control(&self) -> bool {
+        self.has_control
     }
 
     pub(crate) fn composer(&self) -> &dyn PromptComposer {

@@ -70,8 +70,8 @@ pub struct LiveText<'a> {
 /// The engine asks for each part once and keeps it, so the same input must give the same text. A composer is given
 /// only what the rule lets through; everything it is given may be hostile and must be escaped where it is written.
 pub trait PromptComposer: Send + Sync + 'static {
-    /// What comes before the catalogue.
-    fn open_catalogue(&self, out: &mut String);
+    /// What comes before the catalogue; `has_control` says whether the model can open skills by itself.
+    fn open_catalogue(&self, has_control: bool, out: &mut String);
 
     /// A skill as every session sees it at first.
     fn skill(&self, skill: &SkillText<'_>, out: &mut String);

@@ -21,10 +21,16 @@ use crate::skill::Level;
 pub struct StandardComposer;
 
 const INTRODUCTION: &str = include_str!("introduction.txt");
+/// For models that cannot open skills by themselves.
+const WITHOUT_CONTROL: &str = include_str!("without_control.txt");
 
 impl PromptComposer for StandardComposer {
-    fn open_catalogue(&self, out: &mut String) {
-        out.push_str(INTRODUCTION);
+    fn open_catalogue(&self, has_control: bool, out: &mut String) {
+        out.push_str(if has_control {
+            INTRODUCTION
+        } else {
+            WITHOUT_CONTROL
+        });
         out.push_str("\n<skills>\n");
     }
 

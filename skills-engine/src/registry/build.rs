@@ -11,7 +11,7 @@ use super::{RegisteredSkill, Registry, SkillIndex};
 use crate::skill::{Instance, SchemaCache, Skill};
 
 /// Why an engine or a registry cannot be built: every problem found, not only the first.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct BuildError {
     problems: Vec<String>,
 }
@@ -40,6 +40,13 @@ impl fmt::Display for BuildError {
                 Ok(())
             }
         }
+    }
+}
+
+/// As [`Display`](fmt::Display): a `main` that returns the error prints it this way.
+impl fmt::Debug for BuildError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::Display::fmt(self, formatter)
     }
 }
 

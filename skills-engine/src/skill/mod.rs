@@ -51,7 +51,7 @@ pub use self::output::{Content, IntoToolResult, ToolOutput};
 pub use self::request::{Message, TurnRequest};
 pub(crate) use self::schema::SchemaCache;
 pub use self::schema::{SchemaFunction, normalize_schema, output_schema_of, schema_of};
-pub(crate) use self::text::{is_hidden, push_visible, shown};
+pub(crate) use self::text::{is_hidden, nearest, push_visible, shown};
 pub use self::tool::{
     Annotations, Call, InputSchema, Tool, ToolDefinition, ToolHandler, ToolResult,
 };

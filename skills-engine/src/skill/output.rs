@@ -1,3 +1,4 @@
+use std::any::Any;
 use std::borrow::Cow;
 use std::fmt;
 
@@ -210,7 +211,7 @@ pub trait IntoToolResult {
     ///
     /// # Errors
     ///
-    /// The error of a `Result`, as `tool_error`.
+    /// The error of a `Result`, as `tool_error` with its text; a [`Fault`] keeps its code.
     fn into_tool_result(self) -> ToolResult;
 }
 
@@ -257,11 +258,14 @@ json_results!(
     bool, i8, i16, i32, i64, i128, isize, u8, u16, u32, u64, u128, usize, f32, f64
 );
 
-impl<T: IntoToolResult, E: fmt::Display> IntoToolResult for Result<T, E> {
+impl<T: IntoToolResult, E: fmt::Display + 'static> IntoToolResult for Result<T, E> {
     fn into_tool_result(self) -> ToolResult {
         match self {
             Ok(value) => value.into_tool_result(),
-            Err(err) => Err(Fault::new(Code::ToolError, err.to_string())),
+            Err(err) => Err((&err as &dyn Any)
+                .downcast_ref::<Fault>()
+                .cloned()
+                .unwrap_or_else(|| Fault::new(Code::ToolError, err.to_string()))),
         }
     }
 }

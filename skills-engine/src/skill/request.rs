@@ -69,6 +69,18 @@ impl TurnRequest {
     }
 }
 
+impl From<&str> for TurnRequest {
+    fn from(text: &str) -> Self {
+        Self::user(text)
+    }
+}
+
+impl From<String> for TurnRequest {
+    fn from(text: String) -> Self {
+        Self::user(text)
+    }
+}
+
 impl fmt::Debug for TurnRequest {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
