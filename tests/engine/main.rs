@@ -1,4 +1,6 @@
 //! Black-box tests of the engine, one file per subject.
 
+mod contention;
 mod layers;
 mod session;
+mod stage;

@@ -271,6 +271,7 @@ impl EngineBuilder {
             limits,
             search,
             incarnations: AtomicU64::new(1),
+            quiet: tokio::sync::Notify::new(),
         });
         tokio::spawn(reap(Arc::downgrade(&inner), clock, every));
         Ok(Engine {

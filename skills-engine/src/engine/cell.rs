@@ -1,7 +1,10 @@
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
-use crate::session::{Change, SessionKey, SessionState};
+use tokio::sync::Notify;
+
+use super::pending::{Pending, States};
+use crate::session::{SessionKey, SessionState};
 use crate::skill::{Level, Limits, SessionScope, Timestamp, TurnId, lock};
 use crate::snapshot::SessionSlots;
 
@@ -16,37 +19,11 @@ pub(crate) struct Cell {
     last_used: AtomicI64,
     turns: AtomicU64,
     calls: AtomicU32,
-    has_ended: AtomicBool,
+    /// How many changes are at the store, and [`ENDED`].
+    writers: AtomicU32,
 }
 
-struct States {
-    /// The newest state of the store that is known here.
-    latest: Arc<SessionState>,
-    /// The same without the changes that nobody has written down yet: what views and calls go by.
-    published: Arc<SessionState>,
-    unconfirmed: Vec<Unconfirmed>,
-    serials: u64,
-}
-
-/// A raising change that is being stored, or is stored and waits for its audit record.
-#[derive(Clone)]
-pub(crate) struct Unconfirmed {
-    /// Tells it from another change that was made from the same state.
-    pub(crate) serial: u64,
-    pub(crate) skill: Arc<str>,
-    pub(crate) version: u64,
-    pub(crate) before: Arc<SessionState>,
-}
-
-impl Unconfirmed {
-    pub(crate) fn revocation(&self) -> Change {
-        Change::Revoke {
-            skill: Arc::clone(&self.skill),
-            grant: self.version,
-            before: Arc::clone(&self.before),
-        }
-    }
-}
+const ENDED: u32 = 1 << 31;
 
 impl Cell {
     pub(crate) fn new(
@@ -59,17 +36,12 @@ impl Cell {
             key,
             scope,
             slots: SessionSlots::default(),
-            states: Mutex::new(States {
-                latest: Arc::clone(&state),
-                published: state,
-                unconfirmed: Vec::new(),
-                serials: 0,
-            }),
+            states: Mutex::new(States::new(state)),
             edition: AtomicU64::new(0),
             last_used: AtomicI64::new(now.0),
             turns: AtomicU64::new(0),
             calls: AtomicU32::new(0),
-            has_ended: AtomicBool::new(false),
+            writers: AtomicU32::new(0),
         }
     }
 
@@ -78,7 +50,7 @@ impl Cell {
         let states = lock(&self.states);
         (
             self.edition.load(Ordering::Acquire),
-            Arc::clone(&states.published),
+            Arc::clone(states.published()),
         )
     }
 
@@ -88,83 +60,43 @@ impl Cell {
 
     /// The newest known state: what a change starts from.
     pub(crate) fn latest(&self) -> Arc<SessionState> {
-        Arc::clone(&lock(&self.states).latest)
+        Arc::clone(lock(&self.states).latest())
     }
 
-    /// Announces a change that is not to count until it is confirmed, wherever it is seen first.
-    pub(crate) fn expect(
-        &self,
-        skill: Arc<str>,
-        version: u64,
-        before: Arc<SessionState>,
-    ) -> Unconfirmed {
+    /// Looks at what waits, or changes it, without a change of what is published.
+    pub(super) fn with_states<T>(&self, look: impl FnOnce(&mut States) -> T) -> T {
+        look(&mut lock(&self.states))
+    }
+
+    /// Changes what is known or waits, and publishes what follows from it.
+    pub(super) fn publish(&self, around: &Around<'_>, change: impl FnOnce(&mut States)) {
         let mut states = lock(&self.states);
-        states.serials += 1;
-        let waiting = Unconfirmed {
-            serial: states.serials,
-            skill,
-            version,
-            before,
-        };
-        states.unconfirmed.push(waiting.clone());
-        waiting
+        change(&mut states);
+        if states.publish(around) {
+            self.edition.fetch_add(1, Ordering::AcqRel);
+        }
     }
 
     /// Takes in a state of the store, unless a newer one is known.
-    pub(crate) fn adopt(&self, state: Arc<SessionState>, around: &Around<'_>) {
-        let mut states = lock(&self.states);
-        if state.version() > states.latest.version() {
-            states.latest = state;
-        }
-        self.publish(&mut states, around);
-    }
-
-    /// Takes in what the store says, even if it is older: another process may have ended the session and begun anew.
-    pub(crate) fn reload(&self, state: Arc<SessionState>, around: &Around<'_>) {
-        let mut states = lock(&self.states);
-        if state.version() == states.latest.version() {
-            return;
-        }
-        if states.unconfirmed.is_empty() || state.version() > states.latest.version() {
-            states.latest = state;
-            self.publish(&mut states, around);
-        }
+    pub(super) fn adopt(&self, state: Arc<SessionState>, around: &Around<'_>) {
+        self.publish(around, |states| states.adopt(state));
     }
 
     /// Lets a change count, or forgets one that did not come about.
-    pub(crate) fn confirm(&self, change: &Unconfirmed, around: &Around<'_>) {
-        let mut states = lock(&self.states);
-        states
-            .unconfirmed
-            .retain(|waiting| waiting.serial != change.serial);
-        self.publish(&mut states, around);
-    }
-
-    fn publish(&self, states: &mut States, around: &Around<'_>) {
-        let mut state = Arc::clone(&states.latest);
-        // The youngest first: each is taken back from the state it led to.
-        for waiting in states.unconfirmed.iter().rev() {
-            if let Ok(applied) = state.apply(
-                &waiting.revocation(),
-                around.base,
-                around.now,
-                around.limits,
-            ) {
-                state = Arc::new(applied.state);
-            }
-        }
-        if !Arc::ptr_eq(&state, &states.published) {
-            states.published = state;
-            self.edition.fetch_add(1, Ordering::AcqRel);
-        }
+    pub(super) fn confirm(&self, change: &Pending, around: &Around<'_>) {
+        self.publish(around, |states| states.forget(change.serial));
     }
 
     pub(crate) fn touch(&self, now: Timestamp) {
         self.last_used.store(now.0, Ordering::Relaxed);
     }
 
-    pub(crate) fn last_used(&self) -> Timestamp {
-        Timestamp(self.last_used.load(Ordering::Relaxed))
+    /// Whether nobody used the session for so long, and no call of it is running.
+    pub(crate) fn is_idle(&self, now: Timestamp, limits: &Limits) -> bool {
+        let last_used = Timestamp(self.last_used.load(Ordering::Relaxed));
+        now.since(last_used) >= limits.session_idle
+            && self.calls.load(Ordering::Acquire) == 0
+            && !self.has_ended()
     }
 
     pub(crate) fn next_turn(&self) -> TurnId {
@@ -173,16 +105,30 @@ impl Cell {
 
     /// Marks the session as ended; false when it was already.
     pub(crate) fn end(&self) -> bool {
-        !self.has_ended.swap(true, Ordering::AcqRel)
+        self.writers.fetch_or(ENDED, Ordering::AcqRel) & ENDED == 0
     }
 
     /// Takes the end back: the store could not forget the session.
     pub(crate) fn revive(&self) {
-        self.has_ended.store(false, Ordering::Release);
+        self.writers.fetch_and(!ENDED, Ordering::AcqRel);
     }
 
     pub(crate) fn has_ended(&self) -> bool {
-        self.has_ended.load(Ordering::Acquire)
+        self.writers.load(Ordering::Acquire) & ENDED != 0
+    }
+
+    /// Whether no change is at the store.
+    pub(crate) fn is_quiet(&self) -> bool {
+        self.writers.load(Ordering::Acquire) & !ENDED == 0
+    }
+
+    /// Counts a change in that goes to the store, until the guard is dropped; `None` once the session has ended.
+    pub(crate) fn begin_write<'a>(&'a self, quiet: &'a Notify) -> Option<Writing<'a>> {
+        let enter = |writers: u32| (writers & ENDED == 0).then_some(writers + 1);
+        self.writers
+            .fetch_update(Ordering::AcqRel, Ordering::Acquire, enter)
+            .ok()?;
+        Some(Writing { cell: self, quiet })
     }
 
     /// Counts a call in, until the guard is dropped; `None` when as many as allowed are in flight.
@@ -200,6 +146,20 @@ pub(crate) struct Around<'a> {
     pub(crate) base: &'a (dyn Fn(&str) -> Level + Sync),
     pub(crate) now: Timestamp,
     pub(crate) limits: &'a Limits,
+}
+
+/// One change at the store.
+pub(crate) struct Writing<'a> {
+    cell: &'a Cell,
+    quiet: &'a Notify,
+}
+
+impl Drop for Writing<'_> {
+    fn drop(&mut self) {
+        if self.cell.writers.fetch_sub(1, Ordering::AcqRel) == ENDED | 1 {
+            self.quiet.notify_waiters();
+        }
+    }
 }
 
 /// One call in flight.

@@ -1,13 +1,16 @@
 use std::sync::Arc;
 
-use super::cell::{Around, Cell, Unconfirmed};
+use super::cell::{Around, Cell};
 use super::inner::EngineInner;
+use super::pending::Pending;
 use crate::audit::{AuditEvent, AuditKind, VisibilityOutcome};
-use crate::session::{Change, ChangeOutcome, SessionState, StoreError, StoreOutcome};
-use crate::skill::{Actor, BoxFuture, Code, Fault, Level, Span, StandingGrant, TurnId, within};
+use crate::session::{Change, ChangeOutcome, SessionState, StoreError, StoreOutcome, effective};
+use crate::skill::{
+    Actor, BoxFuture, Code, Fault, Level, Span, StandingGrant, Timestamp, TurnId, within,
+};
 
 /// How often a change is tried again because another one came first.
-const ATTEMPTS: usize = 128;
+pub(super) const ATTEMPTS: usize = 128;
 
 /// A change with what its record says of it.
 pub(super) struct Wish<'a> {
@@ -21,21 +24,9 @@ pub(super) struct Wish<'a> {
 impl EngineInner {
     /// Changes what a session has opened: stored first, then written down, and only then visible, if it raises anything.
     ///
-    /// Dropping the future is safe at every point: what was stored and not written down does not count, and is taken
-    /// back.
+    /// Dropping the future is safe at every point: what was stored and not written down is taken back if it raises
+    /// anything, and written down if it does not.
     pub(super) async fn change(
-        self: &Arc<Self>,
-        cell: &Arc<Cell>,
-        wish: Wish<'_>,
-    ) -> Result<ChangeOutcome, Fault> {
-        let result = self.try_change(cell, &wish).await;
-        if let Err(fault) = &result {
-            self.record_refusal(cell, &wish, fault);
-        }
-        result
-    }
-
-    async fn try_change(
         self: &Arc<Self>,
         cell: &Arc<Cell>,
         wish: &Wish<'_>,
@@ -43,9 +34,9 @@ impl EngineInner {
         let epoch = self.epoch();
         let base = |skill: &str| epoch.base(skill);
         for attempt in 0..ATTEMPTS {
-            if cell.has_ended() {
+            let Some(writing) = cell.begin_write(&self.quiet) else {
                 return Err(ended());
-            }
+            };
             let before = cell.latest();
             let now = self.clock.now();
             let applied = before.apply(&wish.change, &base, now, &self.limits)?;
@@ -54,13 +45,26 @@ impl EngineInner {
                 return Ok(outcome);
             }
             let after = Arc::new(applied.state);
-            let waiting = outcome
-                .raised
-                .then(|| cell.expect(skill_of(&wish.change), outcome.version, Arc::clone(&before)));
+            let around = Around {
+                base: &base,
+                now,
+                limits: &self.limits,
+            };
+            let raised = raised_skills(&wish.change, &outcome, &before, &after, &around);
+            let announced = cell.with_states(|states| {
+                states.expect(raised, Arc::clone(&before), Arc::clone(&after))
+            });
+            let Some(pending) = announced else {
+                self.settle_abandoned(cell);
+                return Err(too_many_pending());
+            };
             let mut undo = Undo {
                 engine: self,
                 cell,
-                waiting,
+                wish,
+                outcome: &outcome,
+                pending: Some(&pending),
+                is_stored: false,
             };
             let stored = self
                 .stored(
@@ -68,34 +72,38 @@ impl EngineInner {
                         .apply(&cell.key, before.version(), Arc::clone(&after)),
                 )
                 .await?;
-            let around = Around {
-                base: &base,
-                now,
-                limits: &self.limits,
-            };
+            drop(writing);
             match stored {
                 StoreOutcome::Conflict(state) => {
-                    if let Some(waiting) = undo.waiting.take() {
-                        cell.confirm(&waiting, &around);
-                    }
-                    cell.adopt(state, &around);
+                    undo.pending = None;
+                    cell.publish(&around, |states| {
+                        states.forget(pending.serial);
+                        states.adopt(state);
+                    });
                     if attempt > 2 {
                         // Whoever came first may be waiting for this thread.
                         tokio::task::yield_now().await;
                     }
                 }
                 StoreOutcome::Applied => {
-                    cell.adopt(Arc::clone(&after), &around);
-                    for event in self.events(cell, wish, &outcome, &after) {
-                        if outcome.raised {
-                            self.audit.commit(event).await?;
-                        } else {
-                            self.audit.record(event);
-                        }
+                    cell.publish(&around, |states| {
+                        states.won(pending.serial, Arc::clone(&after));
+                    });
+                    let (raising, other): (Vec<_>, Vec<_>) = self
+                        .events(cell, wish, &outcome, &after)
+                        .into_iter()
+                        .partition(|event| is_raising(event, &pending));
+                    undo.is_stored = true;
+                    // These happened, whatever becomes of the rest.
+                    for event in other {
+                        self.audit.record(event);
                     }
-                    if let Some(waiting) = undo.waiting.take() {
-                        cell.confirm(&waiting, &around);
+                    for event in raising {
+                        self.audit.commit(event).await?;
                     }
+                    undo.pending = None;
+                    drop(undo);
+                    cell.confirm(&pending, &around);
                     cell.touch(now);
                     return Ok(outcome);
                 }
@@ -116,7 +124,7 @@ impl EngineInner {
             turn: None,
             span: None,
         };
-        self.try_change(cell, &wish).await.map(drop)
+        self.change(cell, &wish).await.map(drop)
     }
 
     /// Asks the store, for as long as it may take.
@@ -127,64 +135,6 @@ impl EngineInner {
         match within(&*self.clock, self.limits.store_timeout, asked).await {
             Some(result) => result.map_err(Fault::from),
             None => Err(StoreError::Unavailable("it did not answer in time".to_owned()).into()),
-        }
-    }
-
-    /// Takes a stored change back. Until that succeeds the change does not count in this process.
-    async fn revert(self: Arc<Self>, cell: Arc<Cell>, waiting: Unconfirmed) {
-        let epoch = self.epoch();
-        let base = |skill: &str| epoch.base(skill);
-        for _ in 0..ATTEMPTS {
-            let Ok(state) = self.stored(self.store.load(&cell.key)).await else {
-                return;
-            };
-            let now = self.clock.now();
-            let around = Around {
-                base: &base,
-                now,
-                limits: &self.limits,
-            };
-            let Ok(applied) = state.apply(&waiting.revocation(), &base, now, &self.limits) else {
-                return;
-            };
-            if !applied.outcome.changed {
-                cell.adopt(state, &around);
-                cell.confirm(&waiting, &around);
-                return;
-            }
-            let after = Arc::new(applied.state);
-            let stored = self
-                .stored(
-                    self.store
-                        .apply(&cell.key, state.version(), Arc::clone(&after)),
-                )
-                .await;
-            match stored {
-                Ok(StoreOutcome::Applied) => {
-                    cell.adopt(after, &around);
-                    cell.confirm(&waiting, &around);
-                    self.audit.record(
-                        self.event(
-                            &cell,
-                            Actor::System,
-                            AuditKind::Visibility {
-                                skill: Arc::clone(&waiting.skill),
-                                change: VisibilityOutcome::Cleared,
-                                asked: None,
-                                old: applied.outcome.old_level,
-                                new: applied.outcome.new_level,
-                                span: None,
-                                code: Some(Code::AuditUnavailable),
-                                expires_at: None,
-                            },
-                        )
-                        .reason("taken back: the change was not written down"),
-                    );
-                    return;
-                }
-                Ok(StoreOutcome::Conflict(_)) => {}
-                Err(_) => return,
-            }
         }
     }
 
@@ -256,17 +206,16 @@ impl EngineInner {
                 ));
             }
             Change::Clear { skill: None, .. } => {
-                for moved in &outcome.moved {
-                    let (old, new) = (moved.old_level, moved.new_level);
-                    let kind = visibility(
-                        &moved.skill,
-                        VisibilityOutcome::Cleared,
-                        None,
-                        old,
-                        new,
-                        None,
-                    );
-                    kinds.push((wish.actor, kind));
+                for (skill, old, new) in cleared_skills(outcome) {
+                    let level = |level: Option<Level>| {
+                        level.unwrap_or_else(|| self.level_now(after, &skill))
+                    };
+                    let (old, new) = (level(old), level(new));
+                    let cleared = VisibilityOutcome::Cleared;
+                    kinds.push((
+                        wish.actor,
+                        visibility(&skill, cleared, None, old, new, None),
+                    ));
                 }
             }
             _ => {}
@@ -282,41 +231,97 @@ impl EngineInner {
     }
 
     fn level_now(&self, state: &SessionState, skill: &str) -> Level {
-        crate::session::effective(
+        effective(
             self.epoch().base(skill),
             &state.standing(skill),
             None,
             self.clock.now(),
         )
     }
+}
 
-    fn record_refusal(&self, cell: &Cell, wish: &Wish<'_>, fault: &Fault) {
-        let skill = skill_of(&wish.change);
-        let level = self.level_now(&cell.published().1, &skill);
-        let asked = match &wish.change {
-            Change::Set { level, .. } => Some(*level),
-            Change::Limit { level, .. } => *level,
-            _ => None,
-        };
-        let change = if fault.code == Code::Conflict {
-            VisibilityOutcome::Conflict
-        } else {
-            VisibilityOutcome::Refused
-        };
-        let kind = AuditKind::Visibility {
-            skill,
-            change,
-            asked,
-            old: level,
-            new: level,
-            span: wish.span,
-            code: Some(fault.code),
-            expires_at: None,
-        };
-        let mut event = self.event(cell, wish.actor, kind).reason(wish.reason);
-        event.turn = wish.turn;
-        self.audit.record(event);
+/// The skills that clearing everything took something from, each with the levels between which it moved, if it did.
+///
+/// When there was nothing to take, all skills are named as one: turns may have held something.
+fn cleared_skills(outcome: &ChangeOutcome) -> Vec<(Arc<str>, Option<Level>, Option<Level>)> {
+    let mut skills: Vec<(Arc<str>, Option<Level>, Option<Level>)> = Vec::new();
+    for grant in &outcome.cleared {
+        if skills
+            .last()
+            .is_some_and(|(last, ..)| **last == *grant.skill)
+        {
+            continue;
+        }
+        // Settling comes before clearing, and may have moved the skill too.
+        let moved = outcome
+            .moved
+            .iter()
+            .rfind(|moved| *moved.skill == *grant.skill);
+        skills.push((
+            grant.skill.as_str().into(),
+            moved.map(|moved| moved.old_level),
+            moved.map(|moved| moved.new_level),
+        ));
     }
+    if skills.is_empty() {
+        let lowest = Some(Level::Metadata);
+        skills.push((ALL_SKILLS.into(), lowest, lowest));
+    }
+    skills
+}
+
+/// Stands for all skills in a record.
+pub(super) const ALL_SKILLS: &str = "*";
+
+/// The skills that a change raises, now or at a later time.
+fn raised_skills(
+    change: &Change,
+    outcome: &ChangeOutcome,
+    before: &SessionState,
+    after: &SessionState,
+    around: &Around<'_>,
+) -> Arc<[Arc<str>]> {
+    if !outcome.raised {
+        return Arc::default();
+    }
+    if !matches!(change, Change::Clear { skill: None, .. }) {
+        return [skill_of(change)].into();
+    }
+    let is_raised = |skill: &Arc<str>| {
+        let (old, new) = (before.standing(skill), after.standing(skill));
+        let base = (around.base)(skill);
+        let is_higher_at =
+            |at: Timestamp| effective(base, &new, None, at) > effective(base, &old, None, at);
+        // Levels only fall as time passes, so it is enough to look where the old one falls.
+        is_higher_at(around.now)
+            || old
+                .grants()
+                .iter()
+                .filter_map(crate::session::Grant::expires_at)
+                .any(|at| at > around.now && is_higher_at(at))
+    };
+    before
+        .skills()
+        .map(|(skill, _)| skill)
+        .filter(|skill| is_raised(skill))
+        .cloned()
+        .collect()
+}
+
+fn is_raising(event: &AuditEvent, pending: &Pending) -> bool {
+    match &event.kind {
+        AuditKind::Visibility { skill, change, .. } => {
+            *change != VisibilityOutcome::Expired && pending.raised.contains(skill)
+        }
+        _ => false,
+    }
+}
+
+pub(super) fn too_many_pending() -> Fault {
+    Fault::new(
+        Code::StoreUnavailable,
+        "too many changes of the session wait for the store or the audit trail. Try again later",
+    )
 }
 
 pub(super) fn expired(grant: &StandingGrant, new: Level) -> AuditKind {
@@ -344,25 +349,36 @@ fn skill_of(change: &Change) -> Arc<str> {
             skill: Some(skill), ..
         }
         | Change::Revoke { skill, .. } => Arc::clone(skill),
-        _ => "*".into(),
+        _ => ALL_SKILLS.into(),
     }
 }
 
-/// Takes a raising change back when its future is dropped, or fails, before its record was written.
+/// Has a change settled whose future is dropped, or fails, before it is written down.
 struct Undo<'a> {
     engine: &'a Arc<EngineInner>,
     cell: &'a Arc<Cell>,
-    waiting: Option<Unconfirmed>,
+    wish: &'a Wish<'a>,
+    outcome: &'a ChangeOutcome,
+    pending: Option<&'a Pending>,
+    is_stored: bool,
 }
 
 impl Drop for Undo<'_> {
     fn drop(&mut self) {
-        let Some(waiting) = self.waiting.take() else {
+        let Some(pending) = self.pending.take() else {
             return;
         };
-        // Without a runtime there is nothing to wait on; the change then stays stored and does not count here.
-        if let Ok(runtime) = tokio::runtime::Handle::try_current() {
-            runtime.spawn(Arc::clone(self.engine).revert(Arc::clone(self.cell), waiting));
+        let mut events = self
+            .engine
+            .events(self.cell, self.wish, self.outcome, &pending.after);
+        // Once it was stored, what it does not raise was written down.
+        events.retain(|event| !self.is_stored && !is_raising(event, pending));
+        let serial = pending.serial;
+        if self
+            .cell
+            .with_states(|states| states.abandon(serial, events))
+        {
+            self.engine.spawn_settling(self.cell);
         }
     }
 }

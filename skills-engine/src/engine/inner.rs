@@ -1,8 +1,11 @@
+use std::borrow::Cow;
+use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
 use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
+use tokio::sync::Notify;
 
 use super::cell::{Around, Cell};
 use super::change::ended;
@@ -10,7 +13,7 @@ use super::epoch::Epoch;
 use super::search::SkillSearch;
 use crate::audit::{AuditKind, AuditLog};
 use crate::session::{SessionKey, VisibilityStore};
-use crate::skill::{Actor, Clock, Code, Fault, Limits, Principal, SessionId, SessionScope};
+use crate::skill::{Actor, Clock, Code, Fault, Limits, Principal, SessionId, SessionScope, within};
 use crate::snapshot::BlockingPool;
 
 /// What all handles of an engine share.
@@ -27,6 +30,8 @@ pub(crate) struct EngineInner {
     pub(super) pool: BlockingPool,
     pub(super) search: Arc<dyn SkillSearch>,
     pub(super) incarnations: AtomicU64,
+    /// Told when the last change of a session that has ended is through.
+    pub(super) quiet: Notify,
 }
 
 impl EngineInner {
@@ -57,6 +62,7 @@ impl EngineInner {
         let scope = Arc::new(SessionScope::new(id, principal, incarnation));
         let cell = match self.sessions.entry(key) {
             Entry::Occupied(entry) if !entry.get().has_ended() => {
+                entry.get().touch(now);
                 return Ok(Arc::clone(entry.get()));
             }
             Entry::Occupied(_) => return Err(ended()),
@@ -82,43 +88,95 @@ impl EngineInner {
     }
 
     fn count_in(&self, principal: &str) -> Result<(), Fault> {
+        let most = self.limits.sessions_per_principal;
+        let full = || {
+            Fault::new(
+                Code::LimitExceeded,
+                format!("a principal holds at most {most} sessions; end some first"),
+            )
+        };
         if let Some(mut count) = self.counts.get_mut(principal) {
-            if *count >= self.limits.sessions_per_principal {
-                return Err(Fault::new(
-                    Code::LimitExceeded,
-                    format!(
-                        "a principal holds at most {} sessions; end some first",
-                        self.limits.sessions_per_principal
-                    ),
-                ));
+            if *count >= most {
+                return Err(full());
             }
             *count += 1;
             return Ok(());
         }
-        *self.counts.entry(principal.into()).or_insert(0) += 1;
-        Ok(())
+        // Another session of the principal may have begun meanwhile.
+        match self.counts.entry(principal.into()) {
+            Entry::Occupied(count) if *count.get() >= most => Err(full()),
+            Entry::Vacant(_) if most == 0 => Err(full()),
+            entry => {
+                *entry.or_insert(0) += 1;
+                Ok(())
+            }
+        }
     }
 
     /// Ends a session: its grants go, its turns see nothing more, and its chain gets its last record.
+    ///
+    /// Once begun it goes on, also when the future is dropped.
     pub(super) async fn end_session(
-        &self,
+        self: &Arc<Self>,
         cell: &Arc<Cell>,
         actor: Actor,
-        reason: std::borrow::Cow<'static, str>,
+        reason: Cow<'static, str>,
     ) -> Result<(), Fault> {
         if !cell.end() {
             return Ok(());
         }
-        if let Err(fault) = self.stored(self.store.remove(&cell.key)).await {
+        let mut ending = Ending {
+            engine: self,
+            cell,
+            actor,
+            reason: Some(reason),
+        };
+        let result = self.forget_session(cell).await;
+        if let Some(reason) = ending.reason.take() {
+            self.finish_ending(cell, actor, reason, &result);
+        }
+        result
+    }
+
+    /// Has the store forget a session that takes no more changes.
+    async fn forget_session(&self, cell: &Cell) -> Result<(), Fault> {
+        // What is at the store comes back from there within its time.
+        let quiet = async {
+            loop {
+                let mut told = pin!(self.quiet.notified());
+                told.as_mut().enable();
+                if cell.is_quiet() {
+                    return;
+                }
+                told.await;
+            }
+        };
+        let limit = self.limits.store_timeout.saturating_mul(2);
+        if within(&*self.clock, limit, quiet).await.is_none() {
+            return Err(Fault::new(
+                Code::Conflict,
+                "changes of the session do not come to an end. Try again",
+            ));
+        }
+        self.stored(self.store.remove(&cell.key)).await
+    }
+
+    fn finish_ending(
+        &self,
+        cell: &Arc<Cell>,
+        actor: Actor,
+        reason: Cow<'static, str>,
+        result: &Result<(), Fault>,
+    ) {
+        if result.is_err() {
             // Grants that are still stored would come back with the next session of that name.
             cell.revive();
-            return Err(fault);
+            return;
         }
-        if self
+        let removed = self
             .sessions
-            .remove_if(&cell.key, |_, other| Arc::ptr_eq(other, cell))
-            .is_some()
-        {
+            .remove_if(&cell.key, |_, other| Arc::ptr_eq(other, cell));
+        if removed.is_some() {
             let principal = cell.scope.principal.id();
             self.counts.remove_if_mut(principal, |_, count| {
                 *count = count.saturating_sub(1);
@@ -127,26 +185,27 @@ impl EngineInner {
         }
         self.audit
             .record(self.event(cell, actor, AuditKind::SessionEnded { reason }));
-        Ok(())
     }
 
     /// Brings a session up to what the store says; other processes may have changed it.
-    pub(super) async fn refresh_session(&self, cell: &Cell) -> Result<(), Fault> {
+    pub(super) async fn refresh_session(self: &Arc<Self>, cell: &Arc<Cell>) -> Result<(), Fault> {
         if cell.has_ended() {
             return Err(ended());
         }
+        let asked_at = cell.with_states(|states| states.adoptions());
         let state = self.stored(self.store.load(&cell.key)).await?;
         let epoch = self.epoch();
         let base = |skill: &str| epoch.base(skill);
         let now = self.clock.now();
-        cell.reload(
-            state,
-            &Around {
-                base: &base,
-                now,
-                limits: &self.limits,
-            },
-        );
+        let around = Around {
+            base: &base,
+            now,
+            limits: &self.limits,
+        };
+        if cell.latest().version() != state.version() {
+            cell.publish(&around, |states| states.reload(state, asked_at));
+        }
+        self.settle_abandoned(cell);
         cell.touch(now);
         Ok(())
     }
@@ -169,4 +228,29 @@ fn check_length(noun: &str, text: &str, most: usize) -> Result<(), Fault> {
         ));
     }
     Ok(())
+}
+
+/// Lets the end of a session go on when the future that began it is dropped.
+struct Ending<'a> {
+    engine: &'a Arc<EngineInner>,
+    cell: &'a Arc<Cell>,
+    actor: Actor,
+    reason: Option<Cow<'static, str>>,
+}
+
+impl Drop for Ending<'_> {
+    fn drop(&mut self) {
+        let Some(reason) = self.reason.take() else {
+            return;
+        };
+        let Ok(runtime) = tokio::runtime::Handle::try_current() else {
+            self.cell.revive();
+            return;
+        };
+        let (engine, cell, actor) = (Arc::clone(self.engine), Arc::clone(self.cell), self.actor);
+        runtime.spawn(async move {
+            let result = engine.forget_session(&cell).await;
+            engine.finish_ending(&cell, actor, reason, &result);
+        });
+    }
 }

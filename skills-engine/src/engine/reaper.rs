@@ -26,7 +26,7 @@ pub(super) async fn reap(engine: Weak<EngineInner>, clock: Arc<dyn Clock>, every
 }
 
 impl EngineInner {
-    async fn sweep(&self) {
+    async fn sweep(self: &Arc<Self>) {
         let now = self.clock.now();
         self.settle_expired(now).await;
         let mut idle = Vec::new();
@@ -35,12 +35,16 @@ impl EngineInner {
             idle.extend(
                 self.sessions
                     .iter()
-                    .filter(|cell| now.since(cell.last_used()) >= self.limits.session_idle)
+                    .filter(|cell| cell.is_idle(now, &self.limits))
                     .take(BATCH)
                     .map(|cell| Arc::clone(&cell)),
             );
             let mut ended = 0;
             for cell in &idle {
+                // It may have been used while others were ended.
+                if !cell.is_idle(now, &self.limits) {
+                    continue;
+                }
                 // One that cannot be forgotten now is tried again in the next sweep.
                 let result = self
                     .end_session(cell, Actor::System, Cow::Borrowed("idle"))

@@ -2,7 +2,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::cell::Cell;
-use super::change::Wish;
+use super::change::{ALL_SKILLS, Wish, ended};
 use super::epoch::Epoch;
 use super::inner::EngineInner;
 use super::search::Searched;
@@ -13,8 +13,11 @@ use crate::session::{
 };
 use crate::skill::{
     Actor, BoxFuture, Cleared, Code, Fault, Level, SetVisibility, SkillMatch, SkillVisibility,
-    Span, Timestamp, TurnId, Visibility, VisibilityChange, lock,
+    Span, StandingGrant, Timestamp, TurnId, Visibility, VisibilityChange, lock,
 };
+
+/// Characters of a skill's id in a record of what was refused, and one more to show that it was cut.
+const LONGEST_ID: usize = 129;
 
 /// Skills in one answer to a search.
 const MATCHES: usize = 20;
@@ -66,11 +69,16 @@ impl TurnCore {
 
     /// Ends the turn: its grants go, and tools that outlive it can change nothing through it.
     pub(super) fn end(&self) {
-        self.has_ended.store(true, Ordering::Release);
-        self.edit_grants(|grants| *grants = TurnGrants::default());
+        self.edit_grants(|grants| {
+            self.has_ended.store(true, Ordering::Release);
+            *grants = TurnGrants::default();
+        });
     }
 
     fn check_running(&self) -> Result<(), Fault> {
+        if self.cell.has_ended() {
+            return Err(ended());
+        }
         if self.has_ended.load(Ordering::Acquire) {
             return Err(Fault::new(
                 Code::Cancelled,
@@ -92,25 +100,43 @@ pub(super) struct Control<'a> {
 
 impl Control<'_> {
     pub(super) async fn set(&self, request: SetVisibility) -> Result<VisibilityChange, Fault> {
+        let result = self.try_set(&request).await;
+        if let Err(fault) = &result {
+            let SetVisibility {
+                skill,
+                level,
+                span,
+                reason,
+            } = &request;
+            self.record_refusal(skill, Some(*level), Some(*span), reason, fault);
+        }
+        result
+    }
+
+    async fn try_set(&self, request: &SetVisibility) -> Result<VisibilityChange, Fault> {
         let SetVisibility {
             skill,
             level,
             span,
             reason,
         } = request;
-        let index = self.epoch.known(&skill)?;
-        self.engine.check_reason(&reason)?;
+        let (level, span) = (*level, *span);
+        if let Some(turn) = self.turn {
+            turn.check_running()?;
+        }
+        let index = self.epoch.known(skill)?;
+        self.engine.check_reason(reason)?;
         match span {
             Span::UntilCleared => {
-                self.set_floor(index, level, GrantSpan::UntilCleared, span, &reason)
+                self.set_floor(index, level, GrantSpan::UntilCleared, span, reason)
                     .await
             }
             Span::Ttl(duration) => {
                 let grant =
                     GrantSpan::for_time(duration, self.engine.clock.now(), &self.engine.limits)?;
-                self.set_floor(index, level, grant, span, &reason).await
+                self.set_floor(index, level, grant, span, reason).await
             }
-            Span::Turn => self.set_for_turn(index, level, &reason).await,
+            Span::Turn => self.set_for_turn(index, level, reason).await,
         }
     }
 
@@ -135,11 +161,19 @@ impl Control<'_> {
             actor: self.actor,
             span: grant,
         };
-        let changed = self.change(change, reason, Some(span)).await?;
-        if let (Some(turn), GrantSpan::UntilCleared) = (self.turn, grant) {
-            turn.edit_grants(|grants| grants.lower(&skill, level, self.actor));
-        }
+        let mut changed = self.change(change, reason, Some(span)).await?;
         let after = self.cell.published().1;
+        if let (Some(turn), GrantSpan::UntilCleared) = (self.turn, grant) {
+            let lowered = turn.edit_grants(|grants| {
+                let mut gone = grants.list(Some(&skill), &after);
+                let has_changed = grants.lower(&skill, level, self.actor);
+                let left = grants.list(Some(&skill), &after);
+                gone.retain(|grant| has_changed && !left.contains(grant));
+                gone
+            });
+            changed.already_open &= lowered.is_empty();
+            self.record_cleared(turn, &lowered, &after, reason);
+        }
         let expires_at = match grant {
             GrantSpan::Ttl(expires_at) => Some(expires_at),
             GrantSpan::UntilCleared => None,
@@ -171,7 +205,6 @@ impl Control<'_> {
                 "a grant for a turn is made through a turn; use `turn.open(..)`, or another span",
             ));
         };
-        turn.check_running()?;
         let registered = self.epoch.registry.skill(index);
         let wish = TurnWish {
             skill: Arc::clone(&registered.id),
@@ -186,19 +219,7 @@ impl Control<'_> {
         let tried = turn
             .with_grants(TurnGrants::clone)
             .set(&wish, &state, now, limits);
-        let outcome = match tried {
-            Ok(outcome) => outcome,
-            Err(fault) => {
-                self.engine.audit.record(self.turn_event(
-                    &wish,
-                    VisibilityOutcome::Refused,
-                    &state,
-                    Some(fault.code),
-                    reason,
-                ));
-                return Err(fault);
-            }
-        };
+        let outcome = tried?;
         if !outcome.already_open {
             let kind = AuditKind::Visibility {
                 skill: Arc::clone(&wish.skill),
@@ -216,9 +237,12 @@ impl Control<'_> {
                 .turn(turn.id)
                 .reason(reason);
             self.engine.audit.commit(event).await?;
-            turn.check_running()?;
             let state = self.cell.published().1;
-            turn.edit_grants(|grants| grants.set(&wish, &state, now, limits))?;
+            // Checked under the lock that the end of the turn takes too.
+            turn.edit_grants(|grants| {
+                turn.check_running()?;
+                grants.set(&wish, &state, now, limits)
+            })?;
         }
         let after = self.cell.published().1;
         Ok(self.told(
@@ -231,36 +255,37 @@ impl Control<'_> {
         ))
     }
 
-    fn turn_event(
+    /// Writes down that nothing was changed; `skill` may be anything that was asked for.
+    fn record_refusal(
         &self,
-        wish: &TurnWish,
-        change: VisibilityOutcome,
-        state: &SessionState,
-        code: Option<Code>,
+        skill: &str,
+        asked: Option<Level>,
+        span: Option<Span>,
         reason: &str,
-    ) -> crate::audit::AuditEvent {
-        let level = effective(
-            wish.base,
-            &state.standing(&wish.skill),
-            None,
-            self.engine.clock.now(),
-        );
+        fault: &Fault,
+    ) {
+        let level = self.level_of(skill, &self.cell.published().1);
+        let change = if fault.code == Code::Conflict {
+            VisibilityOutcome::Conflict
+        } else {
+            VisibilityOutcome::Refused
+        };
         let kind = AuditKind::Visibility {
-            skill: Arc::clone(&wish.skill),
+            skill: cut(skill, LONGEST_ID).into(),
             change,
-            asked: Some(wish.level),
+            asked,
             old: level,
             new: level,
-            span: Some(Span::Turn),
-            code,
+            span,
+            code: Some(fault.code),
             expires_at: None,
         };
         let mut event = self
             .engine
-            .event(self.cell, wish.actor, kind)
-            .reason(reason);
+            .event(self.cell, self.actor, kind)
+            .reason(cut(reason, self.engine.limits.reason + 1));
         event.turn = self.turn.map(|turn| turn.id);
-        event
+        self.engine.audit.record(event);
     }
 
     fn told(
@@ -307,21 +332,30 @@ impl Control<'_> {
             turn.check_running()?;
         }
         let turn = self.turn.map(|turn| turn.id);
-        self.engine
-            .change(
-                self.cell,
-                Wish {
-                    change,
-                    actor: self.actor,
-                    reason,
-                    turn,
-                    span,
-                },
-            )
-            .await
+        let wish = Wish {
+            change,
+            actor: self.actor,
+            reason,
+            turn,
+            span,
+        };
+        self.engine.change(self.cell, &wish).await
     }
 
     pub(super) async fn limit(
+        &self,
+        skill: &str,
+        level: Option<Level>,
+        reason: &str,
+    ) -> Result<(), Fault> {
+        let result = self.try_limit(skill, level, reason).await;
+        if let Err(fault) = &result {
+            self.record_refusal(skill, level, None, reason, fault);
+        }
+        result
+    }
+
+    async fn try_limit(
         &self,
         skill: &str,
         level: Option<Level>,
@@ -336,6 +370,14 @@ impl Control<'_> {
     }
 
     pub(super) async fn clear(&self, skill: Option<&str>, reason: &str) -> Result<Cleared, Fault> {
+        let result = self.try_clear(skill, reason).await;
+        if let Err(fault) = &result {
+            self.record_refusal(skill.unwrap_or(ALL_SKILLS), None, None, reason, fault);
+        }
+        result
+    }
+
+    async fn try_clear(&self, skill: Option<&str>, reason: &str) -> Result<Cleared, Fault> {
         self.engine.check_reason(reason)?;
         let skill = match skill {
             Some(id) => Some(Arc::clone(
@@ -361,28 +403,35 @@ impl Control<'_> {
             let state = self.cell.published().1;
             let of_turn =
                 turn.edit_grants(|grants| grants.clear(skill.as_deref(), self.actor, &state));
-            for grant in &of_turn.cleared {
-                let kind = AuditKind::Visibility {
-                    skill: (*grant.skill).into(),
-                    change: VisibilityOutcome::Cleared,
-                    asked: None,
-                    old: grant.level,
-                    new: self.level_of(&grant.skill, &state),
-                    span: Some(Span::Turn),
-                    code: None,
-                    expires_at: None,
-                };
-                self.engine.audit.record(
-                    self.engine
-                        .event(self.cell, self.actor, kind)
-                        .turn(turn.id)
-                        .reason(reason),
-                );
-            }
+            self.record_cleared(turn, &of_turn.cleared, &state, reason);
             cleared.cleared.extend(of_turn.cleared);
             cleared.remaining.extend(of_turn.remaining);
         }
         Ok(cleared)
+    }
+
+    /// Writes down that grants of the turn went.
+    fn record_cleared(
+        &self,
+        turn: &TurnCore,
+        grants: &[StandingGrant],
+        state: &SessionState,
+        reason: &str,
+    ) {
+        for grant in grants {
+            let kind = AuditKind::Visibility {
+                skill: (*grant.skill).into(),
+                change: VisibilityOutcome::Cleared,
+                asked: None,
+                old: grant.level,
+                new: self.level_of(&grant.skill, state),
+                span: Some(Span::Turn),
+                code: None,
+                expires_at: None,
+            };
+            let event = self.engine.event(self.cell, self.actor, kind);
+            self.engine.audit.record(event.turn(turn.id).reason(reason));
+        }
     }
 
     pub(super) fn list(&self) -> Vec<SkillVisibility> {
@@ -535,4 +584,10 @@ impl Visibility for TurnVisibility {
     fn search<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Vec<SkillMatch>, Fault>> {
         Box::pin(async move { self.control().search(query) })
     }
+}
+
+/// The first `most` characters.
+fn cut(text: &str, most: usize) -> &str {
+    let end = text.char_indices().nth(most);
+    end.map_or(text, |(end, _)| &text[..end])
 }

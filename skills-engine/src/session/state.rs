@@ -112,6 +112,12 @@ impl SessionState {
         Some((applied.state, applied.outcome.expired))
     }
 
+    /// The same under another version: what is not stored must not run ahead of what is.
+    pub(crate) fn at_version(mut self, version: u64) -> Self {
+        self.version = version;
+        self
+    }
+
     /// Whether a turn-bound grant made at version `made_at` was ended from outside its turn.
     pub(super) fn ends_turn_grant(
         &self,

@@ -1,0 +1,246 @@
+use std::cmp::Ordering;
+use std::sync::Arc;
+
+use super::cell::Around;
+use crate::audit::AuditEvent;
+use crate::session::{Change, ChangeOutcome, SessionState};
+
+/// Changes of one session that may wait at once.
+const MOST: usize = 256;
+
+/// What is known of a session's state, and the changes that are on their way.
+pub(super) struct States {
+    /// The newest state of the store that is known here.
+    latest: Arc<SessionState>,
+    /// The same without the raising changes that nobody has written down yet: what views and calls go by.
+    published: Arc<SessionState>,
+    waiting: Option<Box<Waiting>>,
+    /// Counts what was taken in: an answer of the store that was asked for before is known by it.
+    adoptions: u64,
+}
+
+/// Made when a session is changed for the first time: most never are.
+#[derive(Default)]
+struct Waiting {
+    pending: Vec<Pending>,
+    serials: u64,
+    is_settling: bool,
+}
+
+/// A change that is being stored, or is stored and waits for its audit record.
+#[derive(Clone)]
+pub(super) struct Pending {
+    /// Tells it from another change that was made from the same state.
+    pub(super) serial: u64,
+    /// The skills it raises, which do not count until it is confirmed, wherever they are seen first.
+    pub(super) raised: Arc<[Arc<str>]>,
+    pub(super) before: Arc<SessionState>,
+    pub(super) after: Arc<SessionState>,
+    /// What is to be written down, once it is known that the change came about; set when whoever made it has gone.
+    abandoned: Option<Arc<[AuditEvent]>>,
+}
+
+impl Pending {
+    /// Whether a state can hold the change: not if it is an older one, or another one of its version.
+    pub(super) fn may_be_in(&self, state: &SessionState) -> bool {
+        match state.version().cmp(&self.after.version()) {
+            Ordering::Less => false,
+            Ordering::Equal => *state == *self.after,
+            Ordering::Greater => true,
+        }
+    }
+
+    /// The state, under its own version, without what the change raised; and what that did to each skill, if it did
+    /// anything.
+    pub(super) fn taken_back(
+        &self,
+        state: &SessionState,
+        around: &Around<'_>,
+    ) -> Option<(SessionState, Vec<(Arc<str>, ChangeOutcome)>)> {
+        let mut without: Option<SessionState> = None;
+        let mut outcomes = Vec::new();
+        for skill in self.raised.iter() {
+            let from = without.as_ref().unwrap_or(state);
+            let change = Change::Revoke {
+                skill: Arc::clone(skill),
+                grant: self.after.version(),
+                before: Arc::clone(&self.before),
+            };
+            // Revoking is refused for nothing.
+            let Ok(applied) = from.apply(&change, around.base, around.now, around.limits) else {
+                continue;
+            };
+            let (old, new) = (from.standing(skill), applied.state.standing(skill));
+            if old.grants() == new.grants() && old.ceiling() == new.ceiling() {
+                continue;
+            }
+            outcomes.push((Arc::clone(skill), applied.outcome));
+            without = Some(applied.state.at_version(state.version()));
+        }
+        without.map(|without| (without, outcomes))
+    }
+
+    pub(super) fn events(&self) -> &[AuditEvent] {
+        self.abandoned.as_deref().unwrap_or_default()
+    }
+}
+
+impl States {
+    pub(super) fn new(state: Arc<SessionState>) -> Self {
+        Self {
+            latest: Arc::clone(&state),
+            published: state,
+            waiting: None,
+            adoptions: 0,
+        }
+    }
+
+    pub(super) fn latest(&self) -> &Arc<SessionState> {
+        &self.latest
+    }
+
+    pub(super) fn published(&self) -> &Arc<SessionState> {
+        &self.published
+    }
+
+    pub(super) fn adoptions(&self) -> u64 {
+        self.adoptions
+    }
+
+    /// Announces a change; `None` when too many wait already.
+    pub(super) fn expect(
+        &mut self,
+        raised: Arc<[Arc<str>]>,
+        before: Arc<SessionState>,
+        after: Arc<SessionState>,
+    ) -> Option<Pending> {
+        let waiting = self.waiting.get_or_insert_default();
+        if waiting.pending.len() >= MOST {
+            return None;
+        }
+        waiting.serials += 1;
+        let pending = Pending {
+            serial: waiting.serials,
+            raised,
+            before,
+            after,
+            abandoned: None,
+        };
+        waiting.pending.push(pending.clone());
+        Some(pending)
+    }
+
+    /// Notes that a change is stored: no other one that was made from the same state is.
+    pub(super) fn won(&mut self, serial: u64, after: Arc<SessionState>) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting
+                .pending
+                .retain(|other| other.serial == serial || other.after.version() != after.version());
+        }
+        self.adopt(after);
+    }
+
+    pub(super) fn forget(&mut self, serial: u64) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.pending.retain(|other| other.serial != serial);
+            if waiting.pending.is_empty() && waiting.pending.capacity() > 4 {
+                waiting.pending = Vec::new();
+            }
+        }
+    }
+
+    /// Takes in a state of the store, unless a newer one is known.
+    pub(super) fn adopt(&mut self, state: Arc<SessionState>) {
+        self.adoptions += 1;
+        if state.version() > self.latest.version() {
+            self.latest = state;
+        }
+    }
+
+    /// Takes in what the store says, even if it is older: another process may have ended the session and begun anew.
+    ///
+    /// `asked_at` is the count of adoptions when the store was asked.
+    pub(super) fn reload(&mut self, state: Arc<SessionState>, asked_at: u64) {
+        let is_rewound = state.version() < self.latest.version()
+            && self.adoptions == asked_at
+            && self.has_none_pending();
+        if is_rewound {
+            self.latest = state;
+        } else {
+            self.adopt(state);
+        }
+    }
+
+    /// Notes that whoever made a change has gone; true when its fate is now for a task to settle.
+    pub(super) fn abandon(&mut self, serial: u64, events: Vec<AuditEvent>) -> bool {
+        let Some(waiting) = &mut self.waiting else {
+            return false;
+        };
+        let found = waiting
+            .pending
+            .iter_mut()
+            .find(|pending| pending.serial == serial);
+        let Some(pending) = found else {
+            return false;
+        };
+        pending.abandoned = Some(events.into());
+        self.begin_settling()
+    }
+
+    /// Whether abandoned changes wait and no task settles them, which the caller must now do.
+    pub(super) fn begin_settling(&mut self) -> bool {
+        self.waiting.as_deref_mut().is_some_and(|waiting| {
+            let is_due = !waiting.is_settling
+                && waiting
+                    .pending
+                    .iter()
+                    .any(|pending| pending.abandoned.is_some());
+            waiting.is_settling |= is_due;
+            is_due
+        })
+    }
+
+    /// The next abandoned change; without one, settling is over.
+    pub(super) fn next_abandoned(&mut self) -> Option<Pending> {
+        let waiting = self.waiting.as_deref_mut()?;
+        let next = waiting
+            .pending
+            .iter()
+            .find(|pending| pending.abandoned.is_some());
+        waiting.is_settling = next.is_some();
+        next.cloned()
+    }
+
+    pub(super) fn stop_settling(&mut self) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.is_settling = false;
+        }
+    }
+
+    fn has_none_pending(&self) -> bool {
+        self.waiting
+            .as_ref()
+            .is_none_or(|waiting| waiting.pending.is_empty())
+    }
+
+    /// Works out what is published; true when that is something else than before.
+    pub(super) fn publish(&mut self, around: &Around<'_>) -> bool {
+        let mut state = Arc::clone(&self.latest);
+        let pending = self
+            .waiting
+            .as_ref()
+            .map_or(&[][..], |waiting| &waiting.pending);
+        // The youngest first: each is taken back from the state it led to.
+        for pending in pending.iter().rev() {
+            if !pending.may_be_in(&self.latest) {
+                continue;
+            }
+            if let Some((without, _)) = pending.taken_back(&state, around) {
+                state = Arc::new(without);
+            }
+        }
+        let is_new = !Arc::ptr_eq(&state, &self.published) && *state != *self.published;
+        self.published = state;
+        is_new
+    }
+}
