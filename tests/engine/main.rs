@@ -4,3 +4,4 @@ mod contention;
 mod layers;
 mod session;
 mod stage;
+mod turn_end;
