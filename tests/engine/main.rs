@@ -1,5 +1,6 @@
 //! Black-box tests of the engine, one file per subject.
 
+mod audit_trail;
 mod contention;
 mod layers;
 mod session;

@@ -165,11 +165,11 @@ impl Control<'_> {
         let after = self.cell.published().1;
         if let (Some(turn), GrantSpan::UntilCleared) = (self.turn, grant) {
             let lowered = turn.edit_grants(|grants| {
-                let mut gone = grants.list(Some(&skill), &after);
-                let has_changed = grants.lower(&skill, level, self.actor);
-                let left = grants.list(Some(&skill), &after);
-                gone.retain(|grant| has_changed && !left.contains(grant));
-                gone
+                // As they stood before: the session's change may have ended them.
+                let mut lowered = grants.list(Some(&skill), &before);
+                lowered.retain(|grant| grant.level > level && grant.actor <= self.actor);
+                grants.lower(&skill, level, self.actor);
+                lowered
             });
             changed.already_open &= lowered.is_empty();
             self.record_cleared(turn, &lowered, &after, reason);
@@ -385,6 +385,12 @@ impl Control<'_> {
             )),
             None => None,
         };
+        let state = self.cell.published().1;
+        // Asked before: clearing the session ends them.
+        let mut of_turn = self.turn.map_or_else(Vec::new, |turn| {
+            turn.with_grants(|grants| grants.list(skill.as_deref(), &state))
+        });
+        of_turn.retain(|grant| grant.actor <= self.actor);
         let changed = self
             .change(
                 Change::Clear {
@@ -401,11 +407,11 @@ impl Control<'_> {
         };
         if let Some(turn) = self.turn {
             let state = self.cell.published().1;
-            let of_turn =
+            let left =
                 turn.edit_grants(|grants| grants.clear(skill.as_deref(), self.actor, &state));
-            self.record_cleared(turn, &of_turn.cleared, &state, reason);
-            cleared.cleared.extend(of_turn.cleared);
-            cleared.remaining.extend(of_turn.remaining);
+            self.record_cleared(turn, &of_turn, &state, reason);
+            cleared.cleared.append(&mut of_turn);
+            cleared.remaining.extend(left.remaining);
         }
         Ok(cleared)
     }
