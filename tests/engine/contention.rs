@@ -155,7 +155,7 @@ async fn se10_a_read_that_was_overtaken_takes_nothing_back() {
     let session = stage.session("s1").await;
     open(&session, "alpha", Level::Complete).await.unwrap();
     // The read has its answer and is on its way back when the limit is set.
-    let mut read = pin!(session.turn(Default::default()));
+    let mut read = pin!(session.turn(skills_engine::skill::TurnRequest::empty()));
     let mut cx = Context::from_waker(Waker::noop());
     for _ in 0..4 {
         assert!(read.as_mut().poll(&mut cx).is_pending());

@@ -51,8 +51,13 @@ impl EngineInner {
                 limits: &self.limits,
             };
             let raised = raised_skills(&wish.change, &outcome, &before, &after, &around);
+            let only_raises = raised.len() == 1
+                && outcome.new_level >= outcome.old_level
+                && outcome.moved.is_empty()
+                && outcome.expired.is_empty();
             let announced = cell.with_states(|states| {
-                states.expect(raised, Arc::clone(&before), Arc::clone(&after))
+                let (before, after) = (Arc::clone(&before), Arc::clone(&after));
+                states.expect(raised, only_raises, before, after)
             });
             let Some(pending) = announced else {
                 self.settle_abandoned(cell);

@@ -36,9 +36,14 @@ pub(super) struct Pending {
     pub(super) raised: Arc<[Arc<str>]>,
     pub(super) before: Arc<SessionState>,
     pub(super) after: Arc<SessionState>,
+    /// Whether it does nothing but raise, so that without it the state is the one it was made from.
+    only_raises: bool,
     /// What is to be written down, once it is known that the change came about; set when whoever made it has gone.
     abandoned: Option<Arc<[AuditEvent]>>,
 }
+
+/// A state without a change, and what taking it back did to each skill.
+pub(super) type TakenBack = (SessionState, Vec<(Arc<str>, ChangeOutcome)>);
 
 impl Pending {
     /// Whether a state can hold the change: not if it is an older one, or another one of its version.
@@ -56,7 +61,7 @@ impl Pending {
         &self,
         state: &SessionState,
         around: &Around<'_>,
-    ) -> Option<(SessionState, Vec<(Arc<str>, ChangeOutcome)>)> {
+    ) -> Option<TakenBack> {
         let mut without: Option<SessionState> = None;
         let mut outcomes = Vec::new();
         for skill in self.raised.iter() {
@@ -111,6 +116,7 @@ impl States {
     pub(super) fn expect(
         &mut self,
         raised: Arc<[Arc<str>]>,
+        only_raises: bool,
         before: Arc<SessionState>,
         after: Arc<SessionState>,
     ) -> Option<Pending> {
@@ -124,6 +130,7 @@ impl States {
             raised,
             before,
             after,
+            only_raises,
             abandoned: None,
         };
         waiting.pending.push(pending.clone());
@@ -230,6 +237,13 @@ impl States {
             .waiting
             .as_ref()
             .map_or(&[][..], |waiting| &waiting.pending);
+        if let [one] = pending
+            && one.only_raises
+            && Arc::ptr_eq(&one.after, &self.latest)
+            && Arc::ptr_eq(&one.before, &self.published)
+        {
+            return false;
+        }
         // The youngest first: each is taken back from the state it led to.
         for pending in pending.iter().rev() {
             if !pending.may_be_in(&self.latest) {
@@ -239,7 +253,8 @@ impl States {
                 state = Arc::new(without);
             }
         }
-        let is_new = !Arc::ptr_eq(&state, &self.published) && *state != *self.published;
+        let is_new = state.version() != self.published.version()
+            || (!Arc::ptr_eq(&state, &self.published) && *state != *self.published);
         self.published = state;
         is_new
     }
