@@ -5,7 +5,6 @@
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use skills_engine::engine::ToolCall;
-use skills_engine::skill::TurnRequest;
 use skills_engine::{Engine, Principal, skill, skill_attribute, skill_tool};
 
 /// Answers help-desk questions.
@@ -46,9 +45,7 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     // Nothing is registered: the engine finds every skill that is linked into the program.
     let engine = Engine::builder().build().await?;
     let session = engine.new_session(Principal::local()).await?;
-    let mut turn = session
-        .turn(TurnRequest::user("Why is T-1042 offline?"))
-        .await?;
+    let mut turn = session.turn("Why is T-1042 offline?").await?;
 
     // What a model would answer, one call per reply.
     let open = r#"{"skill_id": "helpdesk", "level": "CONTEXT", "reason": "ticket T-1042"}"#;
