@@ -1,5 +1,6 @@
 //! What the engine writes down, that nobody can change it unseen, and what happens when it cannot be written.
 
+use std::fmt::Write as _;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -7,9 +8,10 @@ use skills_engine::audit::{
     AuditKey, AuditQuery, AuditRecord, AuditSink, AuditStore, ChainHead, Coverage, JsonLines,
     MemoryRing, verify,
 };
-use skills_engine::skill::{Actor, Attribute, Code, Fault};
-use skills_engine::{Level, Session, Span};
+use skills_engine::skill::{Actor, Attribute, Code};
+use skills_engine::{Level, Span};
 
+use super::changes::{Kind, floor, stored_level};
 use super::stage::{
     Behavior, Entry, Stage, call, level, outcome, outlines, sees, settle, skill, turn,
 };
@@ -128,8 +130,7 @@ async fn se15_each_changed_view_has_a_digest_and_each_turn_a_count_of_them() {
         .iter()
         .filter(|entry| entry.kind == "view")
         .collect();
-    let hex = |digest: &[u8; 32]| digest.iter().map(|byte| format!("{byte:02x}")).collect();
-    let expected: Vec<String> = digests.iter().map(hex).collect();
+    let expected: Vec<_> = digests.iter().map(hex).collect();
     let written: Vec<_> = views
         .iter()
         .map(|view| view.field("digest").to_owned())
@@ -146,6 +147,13 @@ async fn se15_each_changed_view_has_a_digest_and_each_turn_a_count_of_them() {
         .unwrap();
     assert_eq!(end.fields["views"], 3);
     assert_eq!(end.field("outcome"), "finished");
+}
+
+fn hex(digest: &[u8; 32]) -> String {
+    digest.iter().fold(String::new(), |mut text, byte| {
+        write!(text, "{byte:02x}").unwrap();
+        text
+    })
 }
 
 #[tokio::test]
@@ -309,148 +317,22 @@ fn edit(text: &str) -> Option<String> {
     String::from_utf8(bytes).ok()
 }
 
-async fn floor(session: &Session, skill: &str, to: Level) -> Result<(), Fault> {
-    session.open(skill, to, FLOOR, "").await.map(drop)
-}
-
-/// What stands before the sink fails, and a change that is made then.
-type Step = (
-    &'static str,
-    bool,
-    fn(Session) -> skills_engine::skill::BoxFuture<'static, ()>,
-    fn(Session) -> skills_engine::skill::BoxFuture<'static, Result<(), Fault>>,
-);
-
-fn steps() -> Vec<Step> {
-    vec![
-        (
-            "open",
-            true,
-            |_| Box::pin(async {}),
-            |session| Box::pin(async move { floor(&session, "alpha", Level::Context).await }),
-        ),
-        (
-            "open for a time",
-            true,
-            |_| Box::pin(async {}),
-            |session| {
-                Box::pin(async move {
-                    let span = Span::Ttl(Duration::from_secs(9));
-                    session
-                        .open("alpha", Level::Context, span, "")
-                        .await
-                        .map(drop)
-                })
-            },
-        ),
-        (
-            "a longer time",
-            true,
-            |session| {
-                Box::pin(async move {
-                    let span = Span::Ttl(Duration::from_secs(900));
-                    session
-                        .open("alpha", Level::Context, span, "")
-                        .await
-                        .unwrap();
-                })
-            },
-            |session| {
-                Box::pin(async move {
-                    let span = Span::Ttl(Duration::from_secs(2_000));
-                    session
-                        .open("alpha", Level::Context, span, "")
-                        .await
-                        .map(drop)
-                })
-            },
-        ),
-        (
-            "lift a limit below the base level",
-            true,
-            |session| {
-                Box::pin(async move { session.limit("gamma", Level::Metadata).await.unwrap() })
-            },
-            |session| Box::pin(async move { session.lift_limit("gamma").await }),
-        ),
-        (
-            "raise a limit",
-            true,
-            |session| {
-                Box::pin(async move {
-                    floor(&session, "alpha", Level::Complete).await.unwrap();
-                    session.limit("alpha", Level::Metadata).await.unwrap();
-                })
-            },
-            |session| Box::pin(async move { session.limit("alpha", Level::Context).await }),
-        ),
-        (
-            "clear a floor below the base level",
-            true,
-            |session| {
-                Box::pin(async move { floor(&session, "gamma", Level::Metadata).await.unwrap() })
-            },
-            |session| Box::pin(async move { session.clear("gamma").await.map(drop) }),
-        ),
-        (
-            "clear all, a floor below the base level among it",
-            true,
-            |session| {
-                Box::pin(async move { floor(&session, "gamma", Level::Metadata).await.unwrap() })
-            },
-            |session| Box::pin(async move { session.clear_all().await.map(drop) }),
-        ),
-        (
-            "close",
-            false,
-            |session| {
-                Box::pin(async move { floor(&session, "alpha", Level::Complete).await.unwrap() })
-            },
-            |session| Box::pin(async move { floor(&session, "alpha", Level::Metadata).await }),
-        ),
-        (
-            "limit",
-            false,
-            |session| {
-                Box::pin(async move { floor(&session, "alpha", Level::Complete).await.unwrap() })
-            },
-            |session| Box::pin(async move { session.limit("alpha", Level::Metadata).await }),
-        ),
-        (
-            "clear",
-            false,
-            |session| {
-                Box::pin(async move { floor(&session, "alpha", Level::Complete).await.unwrap() })
-            },
-            |session| Box::pin(async move { session.clear("alpha").await.map(drop) }),
-        ),
-        (
-            "clear all",
-            false,
-            |session| {
-                Box::pin(async move { floor(&session, "alpha", Level::Complete).await.unwrap() })
-            },
-            |session| Box::pin(async move { session.clear_all().await.map(drop) }),
-        ),
-    ]
-}
-
 #[tokio::test]
 async fn se15_a_sink_that_fails_refuses_what_raises_and_lets_through_what_lowers() {
-    for (case, raises, prepare, change) in steps() {
+    for kind in Kind::ALL {
         for behavior in [Behavior::Fail, Behavior::Hang, Behavior::WorkAndFail] {
-            let case = format!("{case}, sink does {behavior:?}");
+            let case = format!("{kind:?} while the sink does {behavior:?}");
             let stage = Stage::new().await;
             let session = stage.session("s1").await;
-            prepare(session.clone()).await;
+            kind.prepare(&session).await;
             stage.engine.audit().flush().await;
             let before = [level(&session, "alpha"), level(&session, "gamma")];
             let written = stage.sink.changes().len();
             stage.sink.set(behavior);
-            let result = stage.while_time_passes(change(session.clone())).await;
+            let result = stage.while_time_passes(kind.make(&session)).await;
             settle().await;
             let after = [level(&session, "alpha"), level(&session, "gamma")];
-            if raises {
+            if kind.raises() {
                 assert_eq!(result.unwrap_err().code, Code::AuditUnavailable, "{case}");
                 assert_eq!(after, before, "{case}");
             } else {
@@ -459,18 +341,9 @@ async fn se15_a_sink_that_fails_refuses_what_raises_and_lets_through_what_lowers
             }
             // The store agrees, once every task has run.
             stage.pass(Duration::from_millis(100), 3).await;
-            let stored = stage.store.state(&session).await;
-            for (skill, base, level) in [
-                ("alpha", Level::Metadata, after[0]),
-                ("gamma", Level::Context, after[1]),
-            ] {
-                let stands = skills_engine::session::effective(
-                    base,
-                    &stored.standing(skill),
-                    None,
-                    skills_engine::skill::Clock::now(&stage.clock),
-                );
-                assert_eq!(stands, level, "{case}: {skill} in the store");
+            for (skill, level) in [("alpha", after[0]), ("gamma", after[1])] {
+                let stored = stored_level(&stage, &session, skill).await;
+                assert_eq!(stored, level, "{case}: {skill} in the store");
             }
             stage.sink.set(Behavior::Work);
             stage.pass(Duration::from_secs(5), 4).await;
@@ -478,7 +351,7 @@ async fn se15_a_sink_that_fails_refuses_what_raises_and_lets_through_what_lowers
             assert!(!stage.engine.audit().is_failing(), "{case}");
             let changes = &stage.sink.changes()[written..];
             let made = |entry: &&Entry| entry.field("change") != "refused";
-            if raises {
+            if kind.raises() {
                 let refused = changes
                     .iter()
                     .find(|entry| entry.field("change") == "refused");
@@ -488,7 +361,7 @@ async fn se15_a_sink_that_fails_refuses_what_raises_and_lets_through_what_lowers
                     "{case}"
                 );
                 // A record that was stored all the same is followed by one that says it does not hold.
-                let taken_back = changes.iter().filter(made).next_back();
+                let taken_back = changes.iter().rfind(made);
                 if let Some(entry) = taken_back {
                     assert_eq!(
                         entry.field("code"),

@@ -7,9 +7,10 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use skills_engine::engine::EngineBuilder;
-use skills_engine::skill::{Actor, Code, Fault, VisibilityChange};
+use skills_engine::skill::{Actor, Clock as _, Code, Fault, TurnRequest, VisibilityChange};
 use skills_engine::{Level, Principal, Session, Span};
 
+use super::changes::{Kind, base, stored_level};
 use super::stage::{
     Behavior, Entry, Operation, Stage, Store, level, outlines, sees, settle, skill, turn,
 };
@@ -155,7 +156,7 @@ async fn se10_a_read_that_was_overtaken_takes_nothing_back() {
     let session = stage.session("s1").await;
     open(&session, "alpha", Level::Complete).await.unwrap();
     // The read has its answer and is on its way back when the limit is set.
-    let mut read = pin!(session.turn(skills_engine::skill::TurnRequest::empty()));
+    let mut read = pin!(session.turn(TurnRequest::empty()));
     let mut cx = Context::from_waker(Waker::noop());
     for _ in 0..4 {
         assert!(read.as_mut().poll(&mut cx).is_pending());
@@ -192,7 +193,6 @@ async fn se10_a_failed_change_does_not_take_back_the_one_that_came_instead() {
 /// What must hold whenever everything has come to rest.
 async fn assert_consistent(stage: &Stage, session: &Session, case: &str) {
     settle().await;
-    let stored = stage.store.state(session).await;
     for skill in ["alpha", "beta", "gamma"] {
         let mut last = None;
         for entry in stage.changes().await {
@@ -204,21 +204,14 @@ async fn assert_consistent(stage: &Stage, session: &Session, case: &str) {
                 _ => last = Some(entry.field("new").to_owned()),
             }
         }
-        let base = if skill == "gamma" {
-            Level::Context
-        } else {
-            Level::Metadata
-        };
-        let written = last.unwrap_or(base.to_string());
         let known = level(session, skill);
+        let written = last.unwrap_or(base(skill).to_string());
         assert_eq!(
             known.to_string(),
             written,
             "{case}: {skill} and its records"
         );
-        let standing = stored.standing(skill);
-        let stored = standing.highest_floor().unwrap_or(base);
-        let stored = standing.ceiling().map_or(stored, |cap| cap.min(stored));
+        let stored = stored_level(stage, session, skill).await;
         assert_eq!(known, stored, "{case}: {skill} and what is stored");
     }
     // Nothing is stuck: the next change goes through.
@@ -226,77 +219,16 @@ async fn assert_consistent(stage: &Stage, session: &Session, case: &str) {
     assert_eq!(level(session, "beta"), Level::Complete, "{case}");
 }
 
-/// A change that can be cancelled: what stands before it, and the change.
-#[derive(Clone, Copy, Debug)]
-enum Cut {
-    Raise,
-    RaiseTwice,
-    Lower,
-    Clear,
-    ClearRaising,
-    ClearAllRaising,
-    Limit,
-    LiftLimit,
-}
-
-impl Cut {
-    const ALL: [Self; 8] = [
-        Self::Raise,
-        Self::RaiseTwice,
-        Self::Lower,
-        Self::Clear,
-        Self::ClearRaising,
-        Self::ClearAllRaising,
-        Self::Limit,
-        Self::LiftLimit,
-    ];
-
-    async fn prepare(self, session: &Session) {
-        match self {
-            Self::Raise => {}
-            Self::RaiseTwice => drop(open(session, "alpha", Level::Context).await.unwrap()),
-            Self::Lower | Self::Clear | Self::Limit => {
-                open(session, "alpha", Level::Complete).await.unwrap();
-            }
-            Self::ClearRaising | Self::ClearAllRaising => {
-                open(session, "gamma", Level::Metadata).await.unwrap();
-            }
-            Self::LiftLimit => {
-                open(session, "alpha", Level::Complete).await.unwrap();
-                session.limit("alpha", Level::Context).await.unwrap();
-            }
-        }
-    }
-
-    async fn change(self, session: &Session) -> Result<(), Fault> {
-        match self {
-            Self::Raise | Self::RaiseTwice => {
-                open(session, "alpha", Level::Complete).await.map(drop)
-            }
-            Self::Lower => open(session, "alpha", Level::Metadata).await.map(drop),
-            Self::Clear => session.clear("alpha").await.map(drop),
-            Self::ClearRaising => session.clear("gamma").await.map(drop),
-            Self::ClearAllRaising => session.clear_all().await.map(drop),
-            Self::Limit => session.limit("alpha", Level::Metadata).await,
-            Self::LiftLimit => session.lift_limit("alpha").await,
-        }
-    }
-
-    fn raises(self) -> bool {
-        !matches!(self, Self::Lower | Self::Clear | Self::Limit)
-    }
-}
-
 #[tokio::test]
 async fn se10_a_change_may_be_dropped_wherever_it_waits() {
-    for cut in Cut::ALL {
+    for kind in Kind::ALL {
         let mut is_done = false;
         for polls in 0..64 {
-            let case = format!("{cut:?} dropped after {polls} polls");
+            let case = format!("{kind:?} dropped after {polls} polls");
             let stage = Stage::yielding(2).await;
             let session = stage.session("s1").await;
-            cut.prepare(&session).await;
-            let done = drop_after(polls, cut.change(&session)).await;
+            kind.prepare(&session).await;
+            let done = drop_after(polls, kind.make(&session)).await;
             assert_consistent(&stage, &session, &case).await;
             if let Some(result) = done {
                 result.unwrap();
@@ -304,7 +236,7 @@ async fn se10_a_change_may_be_dropped_wherever_it_waits() {
                 break;
             }
         }
-        assert!(is_done, "{cut:?} takes more polls than were tried");
+        assert!(is_done, "{kind:?} takes more polls than were tried");
     }
 }
 
@@ -374,26 +306,25 @@ async fn a_store_that_misbehaves_at_any_operation_opens_nothing_without_a_record
     use Behavior::{Fail, Hang, WorkAndFail, WorkAndHang};
     for operation in [Operation::Load, Operation::Apply] {
         for behavior in [Fail, Hang, WorkAndFail, WorkAndHang] {
-            for cut in Cut::ALL {
-                let case = format!("{cut:?} while {operation:?} does {behavior:?}");
+            for kind in Kind::ALL {
+                let case = format!("{kind:?} while {operation:?} does {behavior:?}");
                 let stage = Stage::new().await;
                 let session = stage.session("s1").await;
-                cut.prepare(&session).await;
+                kind.prepare(&session).await;
                 let before = [level(&session, "alpha"), level(&session, "gamma")];
                 stage.store.set(operation, behavior);
-                let started = stage.clock.clone();
-                let from = skills_engine::skill::Clock::now(&started);
-                let result = stage.while_time_passes(cut.change(&session)).await;
-                let took = skills_engine::skill::Clock::now(&started).since(from);
+                let from = stage.clock.now();
+                let result = stage.while_time_passes(kind.make(&session)).await;
+                let took = stage.clock.now().since(from);
                 assert_eq!(result.unwrap_err().code, Code::StoreUnavailable, "{case}");
                 assert!(took <= Duration::from_millis(2_100), "{case}: {took:?}");
-                if cut.raises() {
+                if kind.raises() {
                     let after = [level(&session, "alpha"), level(&session, "gamma")];
                     assert_eq!(after, before, "{case}");
                 }
                 // Also while it goes on: what stands without a record does not count.
                 stage.pass(Duration::from_secs(1), 5).await;
-                if cut.raises() {
+                if kind.raises() {
                     let after = [level(&session, "alpha"), level(&session, "gamma")];
                     assert_eq!(after, before, "{case}");
                 }
