@@ -90,6 +90,11 @@ impl Epoch {
     pub(crate) fn layout(&self, steps: &[Step]) -> Arc<Layout> {
         self.layouts.get_or_make(steps, || Layout::new(self, steps))
     }
+
+    /// Notes that a layout takes more bytes than before.
+    pub(crate) fn has_grown(&self, layout: &Layout, bytes: usize) {
+        self.layouts.has_grown(layout, bytes);
+    }
 }
 
 fn unknown_skill(epoch: &Epoch, id: &str) -> Fault {

@@ -1,5 +1,6 @@
 use std::ops::Range;
 use std::sync::OnceLock;
+use std::sync::atomic::{AtomicUsize, Ordering};
 
 use sha2::{Digest as _, Sha256};
 
@@ -84,6 +85,8 @@ pub(crate) struct Layout {
     /// Fed with the registry's digest and the steps; live values are to be added.
     pub(crate) digest: Sha256,
     lists: [OnceLock<String>; 5],
+    /// The bytes it is charged for where it is kept for reuse.
+    charged: AtomicUsize,
 }
 
 impl Layout {
@@ -162,6 +165,7 @@ impl Layout {
             tool_bytes,
             digest,
             lists: Default::default(),
+            charged: AtomicUsize::new(0),
         }
     }
 
@@ -184,15 +188,40 @@ impl Layout {
 
     /// The tool list as JSON text.
     pub(crate) fn list(&self, epoch: &Epoch, dialect: Dialect) -> &str {
-        self.lists[dialect as usize]
-            .get_or_init(|| epoch.catalogue.list(&epoch.registry, dialect, &self.tools))
+        let mut new_bytes = 0;
+        let list = self.lists[dialect as usize].get_or_init(|| {
+            let list = epoch.catalogue.list(&epoch.registry, dialect, &self.tools);
+            new_bytes = list.capacity();
+            list
+        });
+        if new_bytes > 0 {
+            epoch.has_grown(self, new_bytes);
+        }
+        list
     }
 
-    /// Roughly what keeping it costs once it was rendered in one dialect.
+    /// Roughly what keeping it costs before its tools were listed in any dialect.
     pub(crate) fn cost(&self) -> usize {
-        let lists = usize::try_from(self.tool_bytes).unwrap_or(usize::MAX);
-        (self.prompt.len() + size_of_val(&*self.visible) + size_of_val(&*self.steps) + 512)
-            .saturating_add(lists)
+        // The steps are the key of the map and of its queue, too; both have room for more.
+        const BESIDE: usize = 128;
+        size_of::<Self>()
+            + self.prompt.len()
+            + size_of_val(&*self.visible)
+            + 3 * size_of_val(&*self.steps)
+            + size_of_val(&*self.live)
+            + self.tools.capacity() * size_of::<Range<ToolIndex>>()
+            + self.attributes.capacity() * size_of::<Range<AttributeIndex>>()
+            + self.levels.capacity() * size_of::<(SkillIndex, Level)>()
+            + BESIDE
+    }
+
+    /// Adds to what it is charged for.
+    pub(crate) fn charge(&self, bytes: usize) {
+        self.charged.fetch_add(bytes, Ordering::Relaxed);
+    }
+
+    pub(crate) fn charged(&self) -> usize {
+        self.charged.load(Ordering::Relaxed)
     }
 }
 

@@ -61,16 +61,29 @@ impl Layouts {
         let layout = Arc::clone(&kept.layout);
         drop(kept);
         if is_new {
-            self.charge(steps, layout.cost());
+            let mut order = lock(&self.order);
+            order.queue.push_back(steps.into());
+            self.charge(&mut order, &layout, layout.cost());
         }
         layout
     }
 
-    /// Counts a new layout in and lets go of those that were not used since the hand last passed.
-    fn charge(&self, steps: &[Step], cost: usize) {
+    /// Notes that a layout takes more bytes than before, if it is kept here.
+    pub(crate) fn has_grown(&self, layout: &Layout, bytes: usize) {
         let mut order = lock(&self.order);
-        order.queue.push_back(steps.into());
-        order.bytes += cost;
+        let is_kept = self
+            .kept
+            .get(&layout.steps)
+            .is_some_and(|kept| std::ptr::eq(Arc::as_ptr(&kept.layout), layout));
+        if is_kept {
+            self.charge(&mut order, layout, bytes);
+        }
+    }
+
+    /// Counts bytes in and lets go of layouts that were not used since the hand last passed.
+    fn charge(&self, order: &mut Order, layout: &Layout, bytes: usize) {
+        layout.charge(bytes);
+        order.bytes += bytes;
         let mut second_chances = order.queue.len();
         while order.bytes > self.most_bytes {
             let Some(oldest) = order.queue.pop_front() else {
@@ -86,7 +99,7 @@ impl Layouts {
                 continue;
             }
             if let Some((_, dropped)) = self.kept.remove(&oldest) {
-                order.bytes = order.bytes.saturating_sub(dropped.layout.cost());
+                order.bytes = order.bytes.saturating_sub(dropped.layout.charged());
             }
         }
     }
