@@ -25,6 +25,8 @@ use skills_engine::{Engine, Level, Principal, Session, Turn};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Behavior {
     Work,
+    /// Does nothing and says that all is well; for sinks.
+    Forget,
     /// Answers with an error and does nothing.
     Fail,
     /// Does nothing and never answers.
@@ -209,7 +211,7 @@ impl AuditSink for Sink {
                 self.ring.append(&new).await?;
             }
             match behavior {
-                Behavior::Work => Ok(()),
+                Behavior::Work | Behavior::Forget => Ok(()),
                 Behavior::Fail => Err(AuditError::failed("it was told to fail")),
                 Behavior::WorkAndFail => Err(AuditError::uncertain("it was told to fail")),
                 Behavior::Hang | Behavior::WorkAndHang => std::future::pending().await,

@@ -31,17 +31,29 @@ pub(super) struct Chains {
     touched: Vec<u64>,
     /// Last records of sessions that ended since the last anchor.
     ended: Vec<ChainHead>,
-    /// Counts anchors; a head remembers the count at which it was last touched.
-    anchors: u32,
     since_anchor: u64,
 }
 
+/// There is one for every session: its marks share a word with its number.
 #[derive(Clone, Copy)]
 struct Head {
-    seq: u64,
     hash: [u8; 32],
-    touched_at: Option<u32>,
-    is_ended: bool,
+    seq_and_marks: u64,
+}
+
+/// The session ended with this record.
+const IS_ENDED: u64 = 1 << 63;
+/// It advanced since the last anchor.
+const IS_TOUCHED: u64 = 1 << 62;
+
+impl Head {
+    fn seq(self) -> u64 {
+        self.seq_and_marks & !(IS_ENDED | IS_TOUCHED)
+    }
+
+    fn has(self, mark: u64) -> bool {
+        self.seq_and_marks & mark != 0
+    }
 }
 
 impl Chains {
@@ -57,7 +69,6 @@ impl Chains {
             undo_log_seq: 0,
             touched: Vec::new(),
             ended: Vec::new(),
-            anchors: 0,
             since_anchor: 0,
         }
     }
@@ -66,7 +77,7 @@ impl Chains {
     pub(super) fn seal(&mut self, event: &AuditEvent) -> AuditRecord {
         let incarnation = self.incarnation_of(event);
         let before = self.heads.get(&incarnation).copied();
-        let (last_seq, previous) = before.map_or((0, [0; 32]), |head| (head.seq, head.hash));
+        let (last_seq, previous) = before.map_or((0, [0; 32]), |head| (head.seq(), head.hash));
         self.log_seq += 1;
         let header = Header {
             chain: ChainId::new(self.log, incarnation),
@@ -77,12 +88,16 @@ impl Chains {
         let bytes = self.lines.write(&header, event, self.reason);
         let hash = record_hash(self.key.as_ref(), bytes);
         let record = AuditRecord::sealed(bytes, hash, header);
-        let head = Head {
-            seq: header.seq,
+        let mut head = Head {
             hash,
-            touched_at: before.and_then(|head| head.touched_at),
-            is_ended: incarnation != ENGINE && matches!(event.kind, AuditKind::SessionEnded { .. }),
+            seq_and_marks: header.seq,
         };
+        if before.is_some_and(|head| head.has(IS_TOUCHED)) {
+            head.seq_and_marks |= IS_TOUCHED;
+        }
+        if incarnation != ENGINE && matches!(event.kind, AuditKind::SessionEnded { .. }) {
+            head.seq_and_marks |= IS_ENDED;
+        }
         self.heads.insert(incarnation, head);
         self.undo.push((incarnation, before));
         record
@@ -94,7 +109,7 @@ impl Chains {
             return ENGINE;
         };
         let is_over = match self.heads.get(&scope.incarnation) {
-            Some(head) => head.is_ended,
+            Some(head) => head.has(IS_ENDED),
             None => scope.audit_chain.has_ended(),
         };
         if is_over { ENGINE } else { scope.incarnation }
@@ -108,13 +123,13 @@ impl Chains {
             let Some(head) = self.heads.get_mut(&incarnation) else {
                 continue;
             };
-            if head.is_ended {
+            if head.has(IS_ENDED) {
                 let chain = ChainId::new(self.log, incarnation);
-                let (seq, hash) = (head.seq, head.hash);
+                let (seq, hash) = (head.seq(), head.hash);
                 self.ended.push(ChainHead { chain, seq, hash });
                 self.heads.remove(&incarnation);
-            } else if incarnation != ENGINE && head.touched_at != Some(self.anchors) {
-                head.touched_at = Some(self.anchors);
+            } else if incarnation != ENGINE && !head.has(IS_TOUCHED) {
+                head.seq_and_marks |= IS_TOUCHED;
                 self.touched.push(incarnation);
             }
         }
@@ -135,10 +150,10 @@ impl Chains {
     /// Lets go of a session whose end could not be recorded.
     pub(super) fn forget(&mut self, incarnation: u64) {
         if let Some(head) = self.heads.remove(&incarnation)
-            && head.touched_at == Some(self.anchors)
+            && head.has(IS_TOUCHED)
         {
             let chain = ChainId::new(self.log, incarnation);
-            let Head { seq, hash, .. } = head;
+            let (seq, hash) = (head.seq(), head.hash);
             self.ended.push(ChainHead { chain, seq, hash });
         }
         self.shrink();
@@ -152,16 +167,17 @@ impl Chains {
     /// Seals the anchors over every chain that advanced since the last ones. To be confirmed before anything else
     /// is sealed; never rolled back.
     pub(super) fn seal_anchors(&mut self, now: Timestamp, records: &mut Vec<AuditRecord>) {
-        let (log, anchors) = (self.log, self.anchors);
+        let log = self.log;
         let mut heads = std::mem::take(&mut self.ended);
         for incarnation in std::mem::take(&mut self.touched) {
             // A session that ended meanwhile is among the ended ones.
-            if let Some(head) = self.heads.get(&incarnation)
-                && head.touched_at == Some(anchors)
+            if let Some(head) = self.heads.get_mut(&incarnation)
+                && head.has(IS_TOUCHED)
             {
+                head.seq_and_marks &= !IS_TOUCHED;
                 heads.push(ChainHead {
                     chain: ChainId::new(log, incarnation),
-                    seq: head.seq,
+                    seq: head.seq(),
                     hash: head.hash,
                 });
             }
@@ -172,7 +188,6 @@ impl Chains {
             };
             records.push(self.seal(&AuditEvent::new(now, Actor::System, kind)));
         }
-        self.anchors = self.anchors.wrapping_add(1);
     }
 
     /// The anchors are stored and confirmed.
@@ -184,7 +199,7 @@ impl Chains {
     pub(super) fn engine_head(&self) -> Option<ChainHead> {
         self.heads.get(&ENGINE).map(|head| ChainHead {
             chain: ChainId::new(self.log, ENGINE),
-            seq: head.seq,
+            seq: head.seq(),
             hash: head.hash,
         })
     }

@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicI64, AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex};
 
 use tokio::sync::Notify;
@@ -8,16 +8,15 @@ use crate::session::{SessionKey, SessionState};
 use crate::skill::{Level, Limits, SessionScope, Timestamp, TurnId, lock};
 use crate::snapshot::SessionSlots;
 
-/// A session as this process holds it.
+/// A session as this process holds it. There may be very many: each byte here counts.
 pub(crate) struct Cell {
-    pub(crate) key: SessionKey,
     pub(crate) scope: Arc<SessionScope>,
     pub(crate) slots: SessionSlots,
     states: Mutex<States>,
-    /// Counts publications: whoever saw this number saw this state.
-    edition: AtomicU64,
+    /// Counts publications, four billion before it begins anew: whoever saw this number saw this state.
+    edition: AtomicU32,
     last_used: AtomicI64,
-    turns: AtomicU64,
+    turns: AtomicU32,
     calls: AtomicU32,
     /// How many changes are at the store, and [`ENDED`].
     writers: AtomicU32,
@@ -26,27 +25,26 @@ pub(crate) struct Cell {
 const ENDED: u32 = 1 << 31;
 
 impl Cell {
-    pub(crate) fn new(
-        key: SessionKey,
-        scope: Arc<SessionScope>,
-        state: Arc<SessionState>,
-        now: Timestamp,
-    ) -> Self {
+    pub(crate) fn new(scope: Arc<SessionScope>, state: Arc<SessionState>, now: Timestamp) -> Self {
         Self {
-            key,
             scope,
             slots: SessionSlots::default(),
             states: Mutex::new(States::new(state)),
-            edition: AtomicU64::new(0),
+            edition: AtomicU32::new(0),
             last_used: AtomicI64::new(now.0),
-            turns: AtomicU64::new(0),
+            turns: AtomicU32::new(0),
             calls: AtomicU32::new(0),
             writers: AtomicU32::new(0),
         }
     }
 
+    /// What names the session in stores.
+    pub(crate) fn key(&self) -> SessionKey {
+        SessionKey::sharing(&self.scope.id)
+    }
+
     /// The state that views and calls go by, and its edition.
-    pub(crate) fn published(&self) -> (u64, Arc<SessionState>) {
+    pub(crate) fn published(&self) -> (u32, Arc<SessionState>) {
         let states = lock(&self.states);
         (
             self.edition.load(Ordering::Acquire),
@@ -54,7 +52,7 @@ impl Cell {
         )
     }
 
-    pub(crate) fn edition(&self) -> u64 {
+    pub(crate) fn edition(&self) -> u32 {
         self.edition.load(Ordering::Acquire)
     }
 
@@ -70,9 +68,7 @@ impl Cell {
 
     /// Changes what is known or waits, and publishes what follows from it.
     pub(super) fn publish(&self, around: &Around<'_>, change: impl FnOnce(&mut States)) {
-        let mut states = lock(&self.states);
-        change(&mut states);
-        if states.publish(around) {
+        if lock(&self.states).publish(around, change) {
             self.edition.fetch_add(1, Ordering::AcqRel);
         }
     }
@@ -100,7 +96,7 @@ impl Cell {
     }
 
     pub(crate) fn next_turn(&self) -> TurnId {
-        TurnId(self.turns.fetch_add(1, Ordering::Relaxed) + 1)
+        TurnId(u64::from(self.turns.fetch_add(1, Ordering::Relaxed)) + 1)
     }
 
     /// Marks the session as ended; false when it was already.

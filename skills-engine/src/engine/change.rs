@@ -74,7 +74,7 @@ impl EngineInner {
             let stored = self
                 .stored(
                     self.store
-                        .apply(&cell.key, before.version(), Arc::clone(&after)),
+                        .apply(&cell.key(), before.version(), Arc::clone(&after)),
                 )
                 .await?;
             drop(writing);

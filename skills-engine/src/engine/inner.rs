@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use super::cell::{Around, Cell};
 use super::change::ended;
 use super::epoch::Epoch;
+use super::held::{ById, Held};
 use super::search::SkillSearch;
 use crate::audit::{AuditKind, AuditLog};
 use crate::session::{SessionKey, VisibilityStore};
@@ -21,8 +22,9 @@ pub(crate) struct EngineInner {
     pub(super) epoch: RwLock<Arc<Epoch>>,
     /// What turns see while the engine is switched off.
     pub(super) off: Option<Arc<Epoch>>,
-    pub(super) sessions: DashMap<SessionKey, Arc<Cell>>,
-    pub(super) counts: DashMap<Box<str>, usize>,
+    pub(super) sessions: DashMap<Held, ()>,
+    /// How many sessions each principal has, by its id.
+    pub(super) counts: DashMap<ById, u32>,
     pub(super) store: Arc<dyn VisibilityStore>,
     pub(super) audit: AuditLog,
     pub(super) clock: Arc<dyn Clock>,
@@ -59,20 +61,16 @@ impl EngineInner {
         let state = self.stored(self.store.load(&key)).await?;
         let now = self.clock.now();
         let incarnation = self.incarnations.fetch_add(1, Ordering::Relaxed);
-        let scope = Arc::new(SessionScope::new(id, principal, incarnation));
-        let cell = match self.sessions.entry(key) {
-            Entry::Occupied(entry) if !entry.get().has_ended() => {
-                entry.get().touch(now);
-                return Ok(Arc::clone(entry.get()));
-            }
-            Entry::Occupied(_) => return Err(ended()),
-            Entry::Vacant(entry) => {
-                self.count_in(scope.principal.id())?;
-                let cell = Arc::new(Cell::new(entry.key().clone(), scope, state, now));
-                entry.insert(Arc::clone(&cell));
-                cell
-            }
-        };
+        let scope = SessionScope::new(key.shared_session_id(), self.known(principal), incarnation);
+        let cell = Arc::new(Cell::new(Arc::new(scope), state, now));
+        let place = self.sessions.entry(Held(Arc::clone(&cell)));
+        if let Entry::Vacant(place) = place {
+            self.count_in(&cell.scope.principal)?;
+            place.insert(());
+        } else {
+            drop(place);
+            return self.live_session(&key).ok_or_else(ended);
+        }
         self.audit
             .record(self.event(&cell, Actor::Host, AuditKind::SessionOpened));
         self.audit.relieve().await;
@@ -80,37 +78,41 @@ impl EngineInner {
     }
 
     fn live_session(&self, key: &SessionKey) -> Option<Arc<Cell>> {
-        let cell = self.sessions.get(key)?;
+        let cell = self.held_session(key)?;
         (!cell.has_ended()).then(|| {
             cell.touch(self.clock.now());
-            Arc::clone(&cell)
+            cell
         })
     }
 
-    fn count_in(&self, principal: &str) -> Result<(), Fault> {
-        let most = self.limits.sessions_per_principal;
-        let full = || {
-            Fault::new(
-                Code::LimitExceeded,
-                format!("a principal holds at most {most} sessions; end some first"),
-            )
-        };
-        if let Some(mut count) = self.counts.get_mut(principal) {
-            if *count >= most {
-                return Err(full());
-            }
-            *count += 1;
-            return Ok(());
+    /// The session that is held under a key, one that is just ending included.
+    pub(super) fn held_session(&self, key: &SessionKey) -> Option<Arc<Cell>> {
+        let held = self.sessions.get(key.as_str())?;
+        Some(Arc::clone(&held.key().0))
+    }
+
+    /// The principal, in the memory of its other sessions if it has any.
+    fn known(&self, principal: Principal) -> Principal {
+        match self.counts.get(principal.id()) {
+            // The same id may come with other roles.
+            Some(count) if count.key().0 == principal => count.key().0.clone(),
+            Some(_) | None => principal,
         }
-        // Another session of the principal may have begun meanwhile.
-        match self.counts.entry(principal.into()) {
-            Entry::Occupied(count) if *count.get() >= most => Err(full()),
-            Entry::Vacant(_) if most == 0 => Err(full()),
-            entry => {
-                *entry.or_insert(0) += 1;
-                Ok(())
+    }
+
+    fn count_in(&self, principal: &Principal) -> Result<(), Fault> {
+        let most = u32::try_from(self.limits.sessions_per_principal).unwrap_or(u32::MAX);
+        match self.counts.entry(ById(principal.clone())) {
+            Entry::Occupied(mut count) if *count.get() < most => *count.get_mut() += 1,
+            Entry::Vacant(place) if most > 0 => drop(place.insert(1)),
+            Entry::Occupied(_) | Entry::Vacant(_) => {
+                return Err(Fault::new(
+                    Code::LimitExceeded,
+                    format!("a principal holds at most {most} sessions; end some first"),
+                ));
             }
         }
+        Ok(())
     }
 
     /// Ends a session: its grants go, its turns see nothing more, and its chain gets its last record.
@@ -158,7 +160,7 @@ impl EngineInner {
                 "changes of the session do not come to an end. Try again",
             ));
         }
-        self.stored(self.store.remove(&cell.key)).await
+        self.stored(self.store.remove(&cell.key())).await
     }
 
     fn finish_ending(
@@ -175,7 +177,7 @@ impl EngineInner {
         }
         let removed = self
             .sessions
-            .remove_if(&cell.key, |_, other| Arc::ptr_eq(other, cell));
+            .remove_if(cell.key().as_str(), |held, ()| Arc::ptr_eq(&held.0, cell));
         if removed.is_some() {
             let principal = cell.scope.principal.id();
             self.counts.remove_if_mut(principal, |_, count| {
@@ -193,7 +195,7 @@ impl EngineInner {
             return Err(ended());
         }
         let asked_at = cell.with_states(|states| states.adoptions());
-        let state = self.stored(self.store.load(&cell.key)).await?;
+        let state = self.stored(self.store.load(&cell.key())).await?;
         let epoch = self.epoch();
         let base = |skill: &str| epoch.base(skill);
         let now = self.clock.now();

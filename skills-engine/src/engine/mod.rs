@@ -5,6 +5,7 @@ mod calls;
 mod cell;
 mod change;
 mod epoch;
+mod held;
 mod inner;
 mod layout;
 mod layouts;

@@ -12,18 +12,18 @@ const MOST: usize = 256;
 pub(super) struct States {
     /// The newest state of the store that is known here.
     latest: Arc<SessionState>,
-    /// The same without the raising changes that nobody has written down yet: what views and calls go by.
-    published: Arc<SessionState>,
+    /// Made when a session is changed for the first time: most never are.
     waiting: Option<Box<Waiting>>,
-    /// Counts what was taken in: an answer of the store that was asked for before is known by it.
-    adoptions: u64,
 }
 
-/// Made when a session is changed for the first time: most never are.
 #[derive(Default)]
 struct Waiting {
+    /// The newest state without the raising changes that nobody has written down yet, where there are any.
+    masked: Option<Arc<SessionState>>,
     pending: Vec<Pending>,
     serials: u64,
+    /// Counts what was taken in: an answer of the store that was asked for before is known by it.
+    adoptions: u64,
     is_settling: bool,
 }
 
@@ -42,8 +42,13 @@ pub(super) struct Pending {
     abandoned: Option<Arc<[AuditEvent]>>,
 }
 
-/// A state without a change, and what taking it back did to each skill.
-pub(super) type TakenBack = (SessionState, Vec<(Arc<str>, ChangeOutcome)>);
+/// A state without what one change raised.
+pub(super) struct TakenBack {
+    /// The state, under the version it had.
+    pub(super) state: SessionState,
+    /// What that did to each skill.
+    pub(super) outcomes: Vec<(Arc<str>, ChangeOutcome)>,
+}
 
 impl Pending {
     /// Whether a state can hold the change: not if it is an older one, or another one of its version.
@@ -55,8 +60,7 @@ impl Pending {
         }
     }
 
-    /// The state, under its own version, without what the change raised; and what that did to each skill, if it did
-    /// anything.
+    /// A state without what the change raised, if there is anything of it.
     pub(super) fn taken_back(
         &self,
         state: &SessionState,
@@ -82,7 +86,7 @@ impl Pending {
             outcomes.push((Arc::clone(skill), applied.outcome));
             without = Some(applied.state.at_version(state.version()));
         }
-        without.map(|without| (without, outcomes))
+        without.map(|state| TakenBack { state, outcomes })
     }
 
     pub(super) fn events(&self) -> &[AuditEvent] {
@@ -93,10 +97,8 @@ impl Pending {
 impl States {
     pub(super) fn new(state: Arc<SessionState>) -> Self {
         Self {
-            latest: Arc::clone(&state),
-            published: state,
+            latest: state,
             waiting: None,
-            adoptions: 0,
         }
     }
 
@@ -104,12 +106,17 @@ impl States {
         &self.latest
     }
 
+    /// What views and calls go by.
     pub(super) fn published(&self) -> &Arc<SessionState> {
-        &self.published
+        let masked = self
+            .waiting
+            .as_ref()
+            .and_then(|waiting| waiting.masked.as_ref());
+        masked.unwrap_or(&self.latest)
     }
 
     pub(super) fn adoptions(&self) -> u64 {
-        self.adoptions
+        self.waiting.as_ref().map_or(0, |waiting| waiting.adoptions)
     }
 
     /// Announces a change; `None` when too many wait already.
@@ -158,7 +165,7 @@ impl States {
 
     /// Takes in a state of the store, unless a newer one is known.
     pub(super) fn adopt(&mut self, state: Arc<SessionState>) {
-        self.adoptions += 1;
+        self.waiting.get_or_insert_default().adoptions += 1;
         if state.version() > self.latest.version() {
             self.latest = state;
         }
@@ -169,7 +176,7 @@ impl States {
     /// `asked_at` is the count of adoptions when the store was asked.
     pub(super) fn reload(&mut self, state: Arc<SessionState>, asked_at: u64) {
         let is_rewound = state.version() < self.latest.version()
-            && self.adoptions == asked_at
+            && self.adoptions() == asked_at
             && self.has_none_pending();
         if is_rewound {
             self.latest = state;
@@ -230,9 +237,11 @@ impl States {
             .is_none_or(|waiting| waiting.pending.is_empty())
     }
 
-    /// Works out what is published; true when that is something else than before.
-    pub(super) fn publish(&mut self, around: &Around<'_>) -> bool {
-        let mut state = Arc::clone(&self.latest);
+    /// Makes a change and works out what is published now; true when that is something else than before.
+    pub(super) fn publish(&mut self, around: &Around<'_>, change: impl FnOnce(&mut Self)) -> bool {
+        let before = Arc::clone(self.published());
+        change(self);
+        let mut masked: Option<Arc<SessionState>> = None;
         let pending = self
             .waiting
             .as_ref()
@@ -240,8 +249,11 @@ impl States {
         if let [one] = pending
             && one.only_raises
             && Arc::ptr_eq(&one.after, &self.latest)
-            && Arc::ptr_eq(&one.before, &self.published)
+            && Arc::ptr_eq(&one.before, &before)
         {
+            if let Some(waiting) = &mut self.waiting {
+                waiting.masked = Some(before);
+            }
             return false;
         }
         // The youngest first: each is taken back from the state it led to.
@@ -249,13 +261,15 @@ impl States {
             if !pending.may_be_in(&self.latest) {
                 continue;
             }
-            if let Some((without, _)) = pending.taken_back(&state, around) {
-                state = Arc::new(without);
+            let state = masked.as_ref().unwrap_or(&self.latest);
+            if let Some(without) = pending.taken_back(state, around) {
+                masked = Some(Arc::new(without.state));
             }
         }
-        let is_new = state.version() != self.published.version()
-            || (!Arc::ptr_eq(&state, &self.published) && *state != *self.published);
-        self.published = state;
-        is_new
+        if let Some(waiting) = &mut self.waiting {
+            waiting.masked = masked;
+        }
+        let now = self.published();
+        now.version() != before.version() || (!Arc::ptr_eq(now, &before) && **now != *before)
     }
 }

@@ -2,7 +2,6 @@ use std::borrow::Cow;
 use std::sync::{Arc, Weak};
 use std::time::Duration;
 
-use super::cell::Cell;
 use super::change::expired;
 use super::inner::EngineInner;
 use crate::audit::AuditEvent;
@@ -35,9 +34,9 @@ impl EngineInner {
             idle.extend(
                 self.sessions
                     .iter()
-                    .filter(|cell| cell.is_idle(now, &self.limits))
+                    .filter(|held| held.key().0.is_idle(now, &self.limits))
                     .take(BATCH)
-                    .map(|cell| Arc::clone(&cell)),
+                    .map(|held| Arc::clone(&held.key().0)),
             );
             let mut ended = 0;
             for cell in &idle {
@@ -69,10 +68,7 @@ impl EngineInner {
                 return;
             }
             for session in purged {
-                let cell: Option<Arc<Cell>> = self
-                    .sessions
-                    .get(&session.key)
-                    .map(|cell| Arc::clone(&cell));
+                let cell = self.held_session(&session.key);
                 let epoch = self.epoch();
                 for grant in &session.expired {
                     let standing = session.state.standing(&grant.skill);

@@ -38,6 +38,7 @@ impl EngineInner {
     async fn settle_one(&self, cell: &Arc<Cell>, pending: &Pending) -> Result<(), Fault> {
         let epoch = self.epoch();
         let base = |skill: &str| epoch.base(skill);
+        let key = cell.key();
         for _ in 0..ATTEMPTS {
             let around = Around {
                 base: &base,
@@ -48,13 +49,14 @@ impl EngineInner {
                 cell.confirm(pending, &around);
                 return Ok(());
             };
-            let state = self.stored(self.store.load(&cell.key)).await?;
+            let state = self.stored(self.store.load(&key)).await?;
             let is_stored = pending.may_be_in(&state);
             let may_come = state.version() < pending.after.version();
             let without = is_stored.then(|| pending.taken_back(&state, &around));
-            let (next, taken_back) = without
-                .flatten()
-                .unwrap_or_else(|| ((*state).clone(), Vec::new()));
+            let (next, taken_back) = match without.flatten() {
+                Some(without) => (without.state, without.outcomes),
+                None => ((*state).clone(), Vec::new()),
+            };
             if !may_come && taken_back.is_empty() {
                 cell.publish(&around, |states| {
                     states.forget(pending.serial);
@@ -63,9 +65,7 @@ impl EngineInner {
             } else {
                 // What may come still is kept out by another state at its version.
                 let next = Arc::new(next.at_version(state.version() + 1));
-                let asked = self
-                    .store
-                    .apply(&cell.key, state.version(), Arc::clone(&next));
+                let asked = self.store.apply(&key, state.version(), Arc::clone(&next));
                 match self.stored(asked).await? {
                     StoreOutcome::Conflict(_) => continue,
                     StoreOutcome::Applied => cell.publish(&around, |states| {

@@ -48,7 +48,8 @@ pub struct Turn {
 /// The turn's latest view, and by what it is known that nothing changed.
 pub(super) struct Seen {
     pub(super) view: Arc<View>,
-    session_edition: u64,
+    /// `None` until the view is known to be the session's newest.
+    session_edition: Option<u32>,
     turn_edition: u64,
     /// When a grant ends by itself.
     expires: Option<Timestamp>,
@@ -96,7 +97,7 @@ impl Turn {
         }
         let (session_edition, turn_edition) = (self.core.cell.edition(), self.core.edition());
         if let Some(last) = &self.last
-            && last.session_edition == session_edition
+            && last.session_edition == Some(session_edition)
             && last.turn_edition == turn_edition
             && last
                 .expires
@@ -124,7 +125,7 @@ impl Turn {
         let view = self.look(layout).instrument(span).await;
         self.core.engine.audit.relieve().await;
         if let Some(last) = &mut self.last {
-            last.session_edition = session_edition;
+            last.session_edition = Some(session_edition);
             last.turn_edition = turn_edition;
             last.expires = state.next_expiry();
         }
@@ -173,7 +174,7 @@ impl Turn {
             None => {
                 self.last = Some(Seen {
                     view: Arc::clone(&view),
-                    session_edition: u64::MAX,
+                    session_edition: None,
                     turn_edition: u64::MAX,
                     expires: None,
                 });

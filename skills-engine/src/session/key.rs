@@ -6,34 +6,49 @@ use crate::skill::SessionId;
 /// Names a session in every store, cache and lock: the principal's id and the session's id.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct SessionKey {
-    // Both ids in one allocation. The length keeps `ab` + `c` and `a` + `bc` apart.
+    // Both ids in one allocation. The last slash keeps `ab` + `c` and `a` + `bc` apart: a session's id has none.
     ids: Arc<str>,
-    principal_length: usize,
 }
 
 impl SessionKey {
     /// The key of a principal's session.
     #[must_use]
     pub fn new(principal_id: &str, session_id: &SessionId) -> Self {
-        let mut ids = String::with_capacity(principal_id.len() + session_id.as_str().len());
-        ids.push_str(principal_id);
-        ids.push_str(session_id.as_str());
-        Self {
-            ids: ids.into(),
-            principal_length: principal_id.len(),
-        }
+        let ids = [principal_id, session_id.as_str()].join("/");
+        Self { ids: ids.into() }
     }
 
     /// The id of the principal that owns the session.
     #[must_use]
     pub fn principal_id(&self) -> &str {
-        &self.ids[..self.principal_length]
+        self.parts().0
     }
 
     /// The session's id, unique among those of its principal.
     #[must_use]
     pub fn session_id(&self) -> &str {
-        &self.ids[self.principal_length..]
+        self.parts().1
+    }
+
+    /// Both ids as one text, another one for every key.
+    pub(crate) fn as_str(&self) -> &str {
+        &self.ids
+    }
+
+    /// The session's id, in the key's own memory.
+    pub(crate) fn shared_session_id(&self) -> SessionId {
+        SessionId::last_part_of(Arc::clone(&self.ids))
+    }
+
+    /// The key that an id shares its memory with.
+    pub(crate) fn sharing(id: &SessionId) -> Self {
+        Self {
+            ids: Arc::clone(id.text()),
+        }
+    }
+
+    fn parts(&self) -> (&str, &str) {
+        self.ids.rsplit_once('/').unwrap_or(("", &self.ids))
     }
 }
 
@@ -60,5 +75,11 @@ mod tests {
         assert_eq!((left.principal_id(), left.session_id()), ("ab", "c"));
         assert_eq!((right.principal_id(), right.session_id()), ("a", "bc"));
         assert_eq!(left, key("ab", "c"));
+        let slashes = key("a/b/", "c");
+        assert_eq!(
+            (slashes.principal_id(), slashes.session_id()),
+            ("a/b/", "c")
+        );
+        assert_eq!(SessionKey::sharing(&left.shared_session_id()), left);
     }
 }

@@ -1,4 +1,6 @@
+use std::cmp::Ordering;
 use std::fmt::{self, Write as _};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
@@ -46,15 +48,10 @@ impl fmt::Display for Actor {
 }
 
 /// Who owns a session: an id and the roles the host vouches for.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, PartialEq, Eq)]
 pub struct Principal {
-    inner: Arc<PrincipalInner>,
-}
-
-#[derive(Debug, PartialEq, Eq)]
-struct PrincipalInner {
-    id: Box<str>,
-    roles: Box<[Box<str>]>,
+    // One allocation, for every session holds one: each part after its length in decimal and a colon, the id first.
+    parts: Arc<str>,
 }
 
 impl Principal {
@@ -64,15 +61,15 @@ impl Principal {
     where
         R: Into<String>,
     {
-        let roles = roles
-            .into_iter()
-            .map(|role| role.into().into_boxed_str())
-            .collect();
+        let mut parts = String::new();
+        let mut add = |part: String| {
+            // Writing to a string does not fail.
+            let _ = write!(parts, "{}:{part}", part.len());
+        };
+        add(id.into());
+        roles.into_iter().map(Into::into).for_each(add);
         Self {
-            inner: Arc::new(PrincipalInner {
-                id: id.into().into_boxed_str(),
-                roles,
-            }),
+            parts: parts.into(),
         }
     }
 
@@ -85,12 +82,18 @@ impl Principal {
     /// The id.
     #[must_use]
     pub fn id(&self) -> &str {
-        &self.inner.id
+        first_part(&self.parts).map_or("", |(id, _)| id)
     }
 
     /// The roles, in the order given.
-    pub fn roles(&self) -> impl ExactSizeIterator<Item = &str> {
-        self.inner.roles.iter().map(AsRef::as_ref)
+    pub fn roles(&self) -> impl Iterator<Item = &str> {
+        let mut rest = &*self.parts;
+        let parts = std::iter::from_fn(move || {
+            let (part, after) = first_part(rest)?;
+            rest = after;
+            Some(part)
+        });
+        parts.skip(1)
     }
 
     pub(crate) fn check(&self) -> Result<(), Fault> {
@@ -105,9 +108,29 @@ impl Principal {
     }
 }
 
+impl fmt::Debug for Principal {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Principal")
+            .field("id", &self.id())
+            .field("roles", &self.roles().collect::<Vec<_>>())
+            .finish()
+    }
+}
+
+/// The first of the parts of a principal, and the others.
+fn first_part(parts: &str) -> Option<(&str, &str)> {
+    let (length, rest) = parts.split_once(':')?;
+    rest.split_at_checked(length.parse().ok()?)
+}
+
 /// Names a session among those of its principal: `[A-Za-z0-9._-]{1,128}`.
-#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
-pub struct SessionId(Arc<str>);
+#[derive(Clone)]
+pub struct SessionId {
+    // What stands before the last slash is not part of the id: the text may be shared with a key that begins with
+    // something else.
+    text: Arc<str>,
+}
 
 impl SessionId {
     /// Checks and takes an id given by the host.
@@ -126,7 +149,7 @@ impl SessionId {
                 "a session id has 1 to 128 characters out of A-Z a-z 0-9 . _ -; give another one",
             ));
         }
-        Ok(Self(id.into()))
+        Ok(Self { text: id.into() })
     }
 
     /// Mints an id of 128 random bits, in lower-case hex.
@@ -135,25 +158,72 @@ impl SessionId {
     ///
     /// `store_unavailable` when the operating system gives no randomness.
     pub fn random() -> Result<Self, Fault> {
-        Ok(Self(random_hex()?.into()))
+        Ok(Self {
+            text: random_hex()?.into(),
+        })
     }
 
     /// The id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        &self.0
+        self.text.rsplit_once('/').map_or(&*self.text, |(_, id)| id)
+    }
+
+    /// The id that is the last part of a text, behind a slash: shares the text.
+    pub(crate) fn last_part_of(text: Arc<str>) -> Self {
+        Self { text }
+    }
+
+    /// The whole text that the id is a part of.
+    pub(crate) fn text(&self) -> &Arc<str> {
+        &self.text
+    }
+}
+
+impl PartialEq for SessionId {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for SessionId {}
+
+impl PartialOrd for SessionId {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for SessionId {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_str().cmp(other.as_str())
+    }
+}
+
+impl Hash for SessionId {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
     }
 }
 
 impl Serialize for SessionId {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.serialize_str(&self.0)
+        serializer.serialize_str(self.as_str())
     }
 }
 
 impl fmt::Display for SessionId {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str(&self.0)
+        formatter.write_str(self.as_str())
+    }
+}
+
+impl fmt::Debug for SessionId {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_tuple("SessionId")
+            .field(&self.as_str())
+            .finish()
     }
 }
 
@@ -184,4 +254,38 @@ fn random_hex() -> Result<String, Fault> {
         let _ = write!(hex, "{byte:02x}");
     }
     Ok(hex)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_principal_keeps_its_parts_apart() {
+        let rows: [(&str, &[&str]); 5] = [
+            ("ada", &[]),
+            ("ada", &["support", "ops"]),
+            ("3:ada", &["", "7:support", "1:"]),
+            ("", &["größe/量", "\0"]),
+            ("a:b/c", &[":", "/"]),
+        ];
+        for (id, roles) in rows {
+            let principal = Principal::new(id, roles.iter().copied());
+            assert_eq!(principal.id(), id);
+            assert_eq!(principal.roles().collect::<Vec<_>>(), roles);
+        }
+        assert_ne!(Principal::new("a", ["b", "c"]), Principal::new("a", ["bc"]));
+        let shown = format!("{:?}", Principal::new("ada", ["ops"]));
+        assert_eq!(shown, "Principal { id: \"ada\", roles: [\"ops\"] }");
+    }
+
+    #[test]
+    fn an_id_is_the_same_whatever_stands_before_it() {
+        let alone = SessionId::new("s1").unwrap();
+        let part = SessionId::last_part_of("a/da/s1".into());
+        assert_eq!(alone, part);
+        assert_eq!(part.to_string(), "s1");
+        assert_eq!(format!("{part:?}"), format!("{alone:?}"));
+        assert!(part < SessionId::new("s2").unwrap());
+    }
 }
