@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use tracing::Instrument as _;
 
 use super::turn::Turn;
-use super::visibility::TurnCore;
+use super::turn_core::TurnCore;
 use crate::audit::AuditKind;
 use crate::registry::ToolIndex;
 use crate::session::{Decision, MemberFacts, decide};

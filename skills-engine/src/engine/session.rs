@@ -3,9 +3,9 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::cell::Cell;
+use super::control::Control;
 use super::inner::EngineInner;
 use super::turn::Turn;
-use super::visibility::Control;
 use crate::registry::whence;
 use crate::session::{Explanation, MemberFacts, Question, SessionState, explain};
 use crate::skill::{

@@ -4,11 +4,13 @@ use std::sync::Arc;
 use tracing::Instrument as _;
 
 use super::cell::Cell;
+use super::control::Control;
 use super::inner::EngineInner;
 use super::layout::Layout;
 use super::sight::steps;
+use super::turn_core::TurnCore;
 use super::view::{TurnView, View, ViewChange, layout_change};
-use super::visibility::{Control, TurnCore, TurnVisibility};
+use super::visibility::TurnVisibility;
 use crate::audit::{AuditKind, TurnOutcome};
 use crate::skill::{
     Actor, AttributeContext, Fault, Level, SetVisibility, SkillVisibility, Span, Timestamp, TurnId,

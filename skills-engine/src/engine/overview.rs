@@ -1,0 +1,158 @@
+use super::control::Control;
+use super::search::Searched;
+use crate::registry::SkillIndex;
+use crate::session::{Decision, MemberFacts, SessionState, decide, effective};
+use crate::skill::{Fault, Level, SkillMatch, SkillVisibility, Timestamp, VisibilityChange};
+
+/// Skills in one answer to a search.
+const MATCHES: usize = 20;
+
+/// What a session, or a turn of it, tells of its skills.
+impl Control<'_> {
+    pub(super) fn list(&self) -> Vec<SkillVisibility> {
+        let state = self.cell.published().1;
+        let now = self.engine.clock.now();
+        (0..)
+            .zip(&self.epoch.registry.skills)
+            .filter(|(index, _)| !self.epoch.is_off(*index))
+            .map(|(index, registered)| {
+                let standing = state.standing(&registered.id);
+                let mut grants = standing.list(now);
+                if let Some(turn) = self.turn {
+                    grants.extend(
+                        turn.with_grants(|of_turn| of_turn.list(Some(&registered.id), &state)),
+                    );
+                }
+                SkillVisibility {
+                    skill: (*registered.id).to_owned(),
+                    level: self.level(index, &state),
+                    base: registered.base(),
+                    ceiling: standing.ceiling(),
+                    grants,
+                }
+            })
+            .collect()
+    }
+
+    pub(super) fn search(&self, query: &str) -> Result<Vec<SkillMatch>, Fault> {
+        self.engine.check_query(query)?;
+        let state = self.cell.published().1;
+        let known: Vec<_> = (0..)
+            .zip(&self.epoch.registry.skills)
+            .filter(|(index, _)| !self.epoch.is_off(*index))
+            .collect();
+        let searched: Vec<_> = known
+            .iter()
+            .map(|(_, registered)| {
+                let definition = registered.definition();
+                Searched::new(
+                    &registered.id,
+                    &definition.name,
+                    &definition.description,
+                    &definition.tags,
+                )
+            })
+            .collect();
+        let found = self.engine.search.search(query, &searched, MATCHES);
+        Ok(found
+            .into_iter()
+            .filter_map(|position| known.get(position))
+            .map(|(index, registered)| SkillMatch {
+                skill: (*registered.id).to_owned(),
+                name: registered.definition().name.clone().into_owned(),
+                description: registered.definition().description.clone().into_owned(),
+                level: self.level(*index, &state),
+            })
+            .collect())
+    }
+
+    pub(super) fn level(&self, index: SkillIndex, state: &SessionState) -> Level {
+        self.level_of(&self.epoch.registry.skill(index).id, state)
+    }
+
+    pub(super) fn level_of(&self, skill: &str, state: &SessionState) -> Level {
+        let turn = self.turn_level(skill, state);
+        effective(
+            self.epoch.base(skill),
+            &state.standing(skill),
+            turn,
+            self.engine.clock.now(),
+        )
+    }
+
+    pub(super) fn turn_level(&self, skill: &str, state: &SessionState) -> Option<Level> {
+        self.turn
+            .and_then(|turn| turn.with_grants(|grants| grants.level(skill, state)))
+    }
+
+    /// The members of a skill that are visible.
+    pub(super) fn members(&self, index: SkillIndex, state: &SessionState) -> Members {
+        let registry = &self.epoch.registry;
+        let registered = registry.skill(index);
+        let facts = self.epoch.facts(index);
+        let standing = state.standing(&registered.id);
+        let turn = self.turn_level(&registered.id, state);
+        let now = self.engine.clock.now();
+        let is_visible = |member: MemberFacts| {
+            decide(Some(&facts), Some(&member), &standing, turn, now) == Decision::Visible
+        };
+        Members {
+            tools: registered
+                .tools
+                .all()
+                .filter(|tool| {
+                    let definition = &registry.tool(*tool).definition;
+                    is_visible(MemberFacts::new(definition.level, definition.expose))
+                })
+                .collect(),
+            attributes: registered
+                .attributes
+                .all()
+                .filter(|attribute| {
+                    let definition = &registry.attribute(*attribute).definition;
+                    is_visible(MemberFacts::new(definition.level, definition.expose))
+                })
+                .collect(),
+        }
+    }
+
+    pub(super) fn told(
+        &self,
+        index: SkillIndex,
+        old_level: Level,
+        (span, expires_at): (&'static str, Option<Timestamp>),
+        already_open: bool,
+        before: &Members,
+        after: &SessionState,
+    ) -> VisibilityChange {
+        let seen = self.members(index, after);
+        let new = |now: &[u32], before: &[u32]| -> Vec<u32> {
+            now.iter()
+                .filter(|member| !before.contains(member))
+                .copied()
+                .collect()
+        };
+        VisibilityChange {
+            skill: (*self.epoch.registry.skill(index).id).to_owned(),
+            old_level,
+            new_level: self.level(index, after),
+            span,
+            expires_at,
+            already_open,
+            new_tools: new(&seen.tools, &before.tools)
+                .into_iter()
+                .map(|tool| (**self.epoch.catalogue.name(tool)).to_owned())
+                .collect(),
+            new_attributes: new(&seen.attributes, &before.attributes)
+                .into_iter()
+                .map(|attribute| (*self.epoch.registry.attribute(attribute).name).to_owned())
+                .collect(),
+        }
+    }
+}
+
+/// The visible members of a skill.
+pub(super) struct Members {
+    pub(super) tools: Vec<u32>,
+    pub(super) attributes: Vec<u32>,
+}
