@@ -4,6 +4,7 @@
     reason = "what tests share stops at the first surprise too"
 )]
 
+mod audit_outage;
 mod audit_trail;
 mod changes;
 mod contention;
