@@ -8,6 +8,7 @@ mod audit_outage;
 mod audit_trail;
 mod changes;
 mod contention;
+mod hostile;
 mod layers;
 mod session;
 #[allow(dead_code, reason = "the binary `memory` uses the rest")]

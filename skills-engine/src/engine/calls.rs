@@ -1,9 +1,9 @@
-use std::fmt::Write as _;
 use std::sync::Arc;
 
 use futures_util::future::join_all;
 use tracing::Instrument as _;
 
+use super::fence::fenced;
 use super::turn::Turn;
 use super::turn_core::TurnCore;
 use crate::audit::AuditKind;
@@ -69,21 +69,28 @@ pub struct ResultMessage {
 }
 
 impl CallResult {
-    /// The result as text: a tool's as it is, cut at the limit and marked, or the failure as `code: message`.
+    /// The result as text: a tool's as it is, or the failure as `code: message`; cut at the limit and marked.
     #[must_use]
     pub fn text(&self) -> String {
-        match &self.outcome {
-            Ok(output) => output.to_model_text(self.most_bytes).0,
-            Err(fault) => fault.to_string(),
-        }
+        let (text, _) = match &self.outcome {
+            Ok(output) => output.to_model_text(self.most_bytes),
+            Err(fault) => ToolOutput::text(fault.to_string()).to_model_text(self.most_bytes),
+        };
+        text
     }
 
-    /// The result as a message: what a tool gave is data, fenced with its origin.
+    /// The result as a message: what a tool gave, its errors included, is data, fenced with its origin.
     #[must_use]
     pub fn message(&self) -> ResultMessage {
-        let text = match &self.outcome {
-            Ok(_) => fenced(&self.name, &self.text()),
-            Err(fault) => fault.to_string(),
+        let text = self.text();
+        let is_of_tool = match &self.outcome {
+            Ok(_) => true,
+            Err(fault) => fault.code == Code::ToolError,
+        };
+        let text = if is_of_tool {
+            fenced(&self.name, &text)
+        } else {
+            text
         };
         ResultMessage {
             call_id: Arc::clone(&self.call_id),
@@ -92,22 +99,6 @@ impl CallResult {
             is_error: self.outcome.is_err(),
         }
     }
-}
-
-/// Puts a tool's text between marks that the text itself cannot close.
-fn fenced(name: &str, text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + name.len() + 32);
-    // The name is one that the catalogue gave, so it holds letters, digits, `_` and `-` alone.
-    let _ = writeln!(out, "<result tool=\"{name}\">");
-    let mut rest = text;
-    while let Some(at) = rest.find("</result") {
-        out.push_str(&rest[..at]);
-        out.push_str("&lt;/result");
-        rest = &rest[at + "</result".len()..];
-    }
-    out.push_str(rest);
-    out.push_str("\n</result>");
-    out
 }
 
 /// What became of the calls of one reply, in the order of the calls.

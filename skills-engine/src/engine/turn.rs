@@ -114,6 +114,7 @@ impl Turn {
         }
         let (mut session_edition, mut state) = self.core.cell.published();
         let now = self.core.engine.clock.now();
+        self.core.cell.touch(now);
         if state.next_expiry().is_some_and(|expires| expires <= now) {
             // The rule goes by time already; settling it writes it down. A store that fails is asked again next time.
             let _ = self.core.engine.settle(&self.core.cell).await;
