@@ -1,7 +1,7 @@
 use std::fmt;
 
 use serde::de::value::Error as ValueError;
-use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, MapAccess, Visitor};
+use serde::de::{DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 use serde_json::value::RawValue;
 
 use super::text::{nearest, shown, shown_ends};
@@ -180,7 +180,16 @@ pub(crate) fn decode_whole<A: DeserializeOwned>(json: &[u8]) -> Result<A, Fault>
         b"" => b"{}",
         _ => json,
     };
-    serde_json::from_slice(json).map_err(|err| {
+    let decoded = if json.starts_with(b"{") {
+        serde_json::from_slice(json)
+    } else {
+        // serde takes an array for a struct, in the order of its fields.
+        match serde_json::from_slice::<IgnoredAny>(json) {
+            Ok(_) => return Err(invalid("the arguments must be one JSON object")),
+            Err(err) => Err(err),
+        }
+    };
+    decoded.map_err(|err| {
         let message = err.to_string();
         if err.is_data() {
             invalid(&cut_serde_position(&message))

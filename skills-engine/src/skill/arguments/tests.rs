@@ -316,7 +316,8 @@ fn deep_nesting_is_an_error_and_no_overflow() {
     assert!(message(&deep).starts_with("the arguments must be one JSON object"));
     assert!(message("[".repeat(200_000)).starts_with("the arguments"));
     assert!(message("{\"any\":".repeat(200_000)).starts_with("the arguments are not valid JSON"));
-    let fault = decode_whole::<Value>(deep.as_bytes()).expect_err("too deep");
+    let json = format!(r#"{{"any":{deep}}}"#);
+    let fault = decode_whole::<Value>(json.as_bytes()).expect_err("too deep");
     assert!(fault.message.contains("recursion limit exceeded"));
 }
 
@@ -334,6 +335,9 @@ fn whole_arguments_are_decoded_like_parameters() {
             "invalid type: string \"1\", expected u8. Correct",
         ),
         ("{", "the arguments are not valid JSON: EOF"),
+        ("[1]", "the arguments must be one JSON object"),
+        ("null", "the arguments must be one JSON object"),
+        ("[1", "the arguments are not valid JSON: EOF"),
         (
             "{\"x\":1}}",
             "the arguments are not valid JSON: trailing characters",
