@@ -48,7 +48,7 @@ mod tests {
             ("< / res\u{200b}ult\0>", "&lt; / res\u{200b}ult\0>"),
             ("<</result>", "<&lt;/result>"),
             ("<\\/result>", "&lt;\\/result>"),
-            ("<resul", "<resul"),
+            ("<resul", "<resul"), // misspelled on purpose
             ("1 < 2", "1 < 2"),
             ("<", "<"),
         ];
