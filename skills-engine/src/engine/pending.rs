@@ -163,6 +163,20 @@ impl States {
         }
     }
 
+    /// Forgets a change that was taken back. Those that were made from a state with it, and are taken back later, must
+    /// not bring it back.
+    pub(super) fn retract(&mut self, change: &Pending, around: &Around<'_>) {
+        self.forget(change.serial);
+        let waiting = self.waiting.iter_mut();
+        for other in waiting.flat_map(|waiting| &mut waiting.pending) {
+            if change.may_be_in(&other.before)
+                && let Some(without) = change.taken_back(&other.before, around)
+            {
+                other.before = Arc::new(without.state);
+            }
+        }
+    }
+
     /// Takes in a state of the store, unless a newer one is known.
     pub(super) fn adopt(&mut self, state: Arc<SessionState>) {
         self.waiting.get_or_insert_default().adoptions += 1;
@@ -246,23 +260,14 @@ impl States {
             .waiting
             .as_ref()
             .map_or(&[][..], |waiting| &waiting.pending);
-        if let [one] = pending
-            && one.only_raises
-            && Arc::ptr_eq(&one.after, &self.latest)
-            && Arc::ptr_eq(&one.before, &before)
-        {
-            if let Some(waiting) = &mut self.waiting {
-                waiting.masked = Some(before);
-            }
-            return false;
-        }
         // The youngest first: each is taken back from the state it led to.
         for pending in pending.iter().rev() {
-            if !pending.may_be_in(&self.latest) {
-                continue;
-            }
             let state = masked.as_ref().unwrap_or(&self.latest);
-            if let Some(without) = pending.taken_back(state, around) {
+            if pending.only_raises && Arc::ptr_eq(&pending.after, state) {
+                masked = Some(Arc::clone(&pending.before));
+            } else if pending.may_be_in(&self.latest)
+                && let Some(without) = pending.taken_back(state, around)
+            {
                 masked = Some(Arc::new(without.state));
             }
         }

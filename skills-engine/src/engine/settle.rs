@@ -59,7 +59,7 @@ impl EngineInner {
             };
             if !may_come && taken_back.is_empty() {
                 cell.publish(&around, |states| {
-                    states.forget(pending.serial);
+                    states.retract(pending, &around);
                     states.adopt(Arc::clone(&state));
                 });
             } else {
@@ -70,7 +70,7 @@ impl EngineInner {
                     StoreOutcome::Conflict(_) => continue,
                     StoreOutcome::Applied => cell.publish(&around, |states| {
                         states.won(pending.serial, next);
-                        states.forget(pending.serial);
+                        states.retract(pending, &around);
                     }),
                 }
             }
