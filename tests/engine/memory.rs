@@ -147,7 +147,7 @@ fn names_that_models_make_up_leave_memory_flat() {
             let name = format!("made_up_{number}");
             let unknown = outcome(&mut turn, &name, "{}").await;
             assert_eq!(unknown, Err(Code::UnknownTool));
-            if number % 4 == 0 {
+            if number % 20 == 0 {
                 let arguments = format!(r#"{{"skill_id":"{name}","level":"COMPLETE"}}"#);
                 outcome(&mut turn, set, &arguments).await.unwrap_err();
                 let arguments = format!(r#"{{"{name}":1}}"#);
@@ -164,7 +164,7 @@ fn names_that_models_make_up_leave_memory_flat() {
         assert_flat(before, heap(&stage).await, "10,000 unknown names");
         // Long ones are not kept either, not even while the trail is not written.
         let long = "n".repeat(MIB);
-        for _ in 0..200 {
+        for _ in 0..50 {
             outcome(&mut turn, &long, "{}").await.unwrap_err();
             session
                 .open(&long, Level::Context, Span::UntilCleared, &long)
@@ -174,7 +174,7 @@ fn names_that_models_make_up_leave_memory_flat() {
         }
         drop(long);
         let now = HEAP.allocated();
-        assert_flat(before, now, "200 names of a megabyte");
+        assert_flat(before, now, "50 names of a megabyte");
     });
 }
 
