@@ -1,16 +1,24 @@
 //! Black-box tests of the engine, one file per subject.
-#![allow(
-    clippy::unwrap_used,
-    reason = "what tests share stops at the first surprise too"
-)]
 
+mod attributes;
 mod audit_outage;
 mod audit_trail;
+mod building;
+mod calls;
 mod changes;
 mod contention;
+mod control;
+mod dialects;
+mod faults;
+mod helpdesk;
 mod hostile;
 mod layers;
+mod levels;
+mod made;
+mod programs;
+mod prompt;
+mod same_bytes;
 mod session;
-#[allow(dead_code, reason = "the binary `memory` uses the rest")]
+mod sessions;
 mod stage;
 mod turn_end;
