@@ -5,8 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use skills_engine::audit::{AuditError, AuditRecord, AuditSink};
+use skills_engine::session::{Decision, Why};
 use skills_engine::skill::{BoxFuture, Code, Limits};
 use skills_engine::testing::ManualClock;
+use skills_engine::tools::Dialect;
 use skills_engine::{Engine, Level, Principal, Session};
 use tests::{ada, answer, at_rest, bare, call, open, session, tools, turn, until};
 
@@ -16,6 +18,40 @@ use crate::made::{skill, tool};
 async fn level(session: &Session) -> Level {
     let mut turn = turn(session).await;
     turn.view().await.unwrap().level("helpdesk").unwrap()
+}
+
+#[tokio::test]
+async fn se18_a_switched_off_engine_shows_nothing_and_its_skills_work_in_code() {
+    let engine = helpdesk::builder().enabled(false).build().await.unwrap();
+    let session = session(&engine).await;
+    open(&session, "helpdesk", Level::Complete).await;
+    let mut turn = turn(&session).await;
+    let view = turn.view().await.unwrap();
+    assert_eq!(view.system_prompt(), "");
+    assert_eq!(view.tools().count(), 0);
+    assert_eq!(view.tools_json(Dialect::OpenAiChat), "[]");
+    assert_eq!(
+        (view.snapshots().as_str(), view.level("helpdesk")),
+        ("[]", None)
+    );
+    for name in ["helpdesk__ping", "psl-skill__get_visibility"] {
+        let fault = call(&mut turn, name, "").await.outcome.unwrap_err();
+        assert_eq!(fault.code, Code::UnknownTool, "{name}");
+    }
+    for explanation in [
+        session.explain("helpdesk", "ping"),
+        turn.explain("helpdesk", "ping"),
+        engine.explain(&session, "psl-skill", "get_visibility"),
+    ] {
+        assert_eq!(
+            explanation.decision,
+            Decision::Denied(Why::SwitchedOff),
+            "{explanation:?}"
+        );
+    }
+    let helpdesk: Arc<helpdesk::Helpdesk> = engine.skill().unwrap();
+    assert_eq!(helpdesk.close_ticket().await, 1);
+    assert_eq!(engine.skills().len(), 2);
 }
 
 #[tokio::test]

@@ -6,6 +6,7 @@ mod cell;
 mod change;
 mod control;
 mod epoch;
+mod explained;
 mod fence;
 mod held;
 mod inner;

@@ -6,8 +6,7 @@ use super::cell::Cell;
 use super::control::Control;
 use super::inner::EngineInner;
 use super::turn::Turn;
-use crate::registry::whence;
-use crate::session::{Explanation, MemberFacts, Question, SessionState, explain};
+use crate::session::SessionState;
 use crate::skill::{
     Actor, Cleared, Fault, Level, Principal, SessionId, SetVisibility, SkillMatch, SkillVisibility,
     Span, TurnRequest, VisibilityChange,
@@ -156,40 +155,6 @@ impl Session {
             .await
     }
 
-    /// Says why the model can see a member of a skill, or why not; grants of running turns left out.
-    #[must_use]
-    pub fn explain(&self, skill: &str, member: &str) -> Explanation {
-        let epoch = self.engine.epoch();
-        let state = self.cell.published().1;
-        let found = epoch.registry.find(skill);
-        let facts = found.map(|(index, _)| epoch.facts(index));
-        let member_facts = found.and_then(|(index, _)| {
-            let registry = &epoch.registry;
-            if let Some(tool) = registry.tool_index(index, member) {
-                let definition = &registry.tool(tool).definition;
-                return Some(MemberFacts::new(definition.level, definition.expose));
-            }
-            let definition = &registry
-                .attribute(registry.attribute_index(index, member)?)
-                .definition;
-            Some(MemberFacts::new(definition.level, definition.expose))
-        });
-        let question = Question {
-            skill,
-            member,
-            skill_facts: facts.as_ref(),
-            member_facts: member_facts.as_ref(),
-            standing: state.standing(skill),
-            turn: None,
-        };
-        let mut explanation = explain(&question, self.engine.clock.now());
-        if let Some((_, registered)) = found {
-            let whence = format!("`{skill}` is {}", whence(&*registered.skill));
-            explanation.reasons.insert(0, whence);
-        }
-        explanation
-    }
-
     /// Puts a value for the session's tools, replacing an earlier one of its type.
     pub fn put<T: Send + Sync + 'static>(&self, value: T) {
         self.cell.scope.values.put(value);
@@ -211,6 +176,10 @@ impl Session {
         self.engine
             .end_session(&self.cell, self.actor, Cow::Owned(reason.to_owned()))
             .await
+    }
+
+    pub(super) fn parts(&self) -> (&EngineInner, &Cell) {
+        (&self.engine, &self.cell)
     }
 
     async fn control<T>(
