@@ -247,6 +247,26 @@ impl LongTexts {
 }
 
 #[tokio::test]
+async fn se07_a_long_string_is_cut_between_characters_and_marked() {
+    let text = "a".to_owned() + &"漢".repeat(9_999);
+    let engine = bare()
+        .skill(LongTexts { constant: text })
+        .build()
+        .await
+        .unwrap();
+    let mut turn = turn(&session(&engine).await).await;
+    let view = turn.view().await.unwrap();
+    let cut = "a".to_owned() + &"漢".repeat(2_047) + "… [cut: 7952 more characters]";
+    assert_eq!(attribute(&view, "constant")["value"], cut.as_str());
+    assert_eq!(attribute(&view, "live")["value"], json!([cut, "short"]));
+    assert!(
+        view.system_prompt()
+            .contains(&format!("- constant = \"{cut}\""))
+    );
+    assert!(!view.system_prompt().contains(&"漢".repeat(2_048)));
+}
+
+#[tokio::test]
 async fn values_over_the_limit_show_as_null_with_a_status() {
     let numbers = |count: usize| vec![7_u8; count];
     let mut limits = Limits::default();
@@ -279,6 +299,21 @@ async fn values_over_the_limit_show_as_null_with_a_status() {
         assert_eq!(shown["status"].as_str(), status, "{name}");
         assert_eq!(shown["value"].is_null(), status.is_some(), "{name}");
     }
+}
+
+#[tokio::test]
+async fn a_constant_over_the_limit_is_a_build_error_that_names_it() {
+    let large = Attribute::constant("table", "", &vec![1_u8; 10_000]).unwrap();
+    let built = bare()
+        .with_skill(gauge([large]).build().unwrap())
+        .build()
+        .await;
+    assert_eq!(
+        built.err().unwrap().problems(),
+        [
+            "attribute `table` of skill `gauge` has 20001 bytes as JSON, and at most 16384 are shown; shorten it"
+        ]
+    );
 }
 
 /// Counts how often it is looked at, in each way of keeping a value.

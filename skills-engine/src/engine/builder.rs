@@ -19,7 +19,7 @@ use crate::session::VisibilityStore;
 use crate::skill::{
     Actor, Clock, Limits, Resources, Skill, SkillEntry, SkillType, SystemClock, check_skill_id,
 };
-use crate::snapshot::BlockingPool;
+use crate::snapshot::{BlockingPool, bound_constants};
 use crate::source::{Linked, Provided, blocks_by_type, construct, linked_entries, typed_skill};
 use crate::store::MemoryStore;
 use crate::tools::PslSkill;
@@ -203,7 +203,8 @@ impl EngineBuilder {
                 instance: Arc::new(PslSkill),
             });
         }
-        let registry = self.registry()?;
+        let mut registry = self.registry()?;
+        bound_constants(&mut registry, &self.limits)?;
         let report = BuildReport::new(&registry, |name| self.names_crate(name));
         let Self {
             limits,
