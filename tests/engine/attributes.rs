@@ -2,12 +2,14 @@
 
 use std::sync::atomic::{AtomicU32, AtomicUsize, Ordering};
 use std::sync::{Arc, mpsc};
+use std::thread::ThreadId;
 use std::time::Duration;
 
 use serde_json::{Value, json};
 use skills_engine::engine::{TurnView, View};
 use skills_engine::skill::{
-    Attribute, AttributeContext, AttributeFault, Clock as _, Limits, SkillBuilder, TurnRequest,
+    Attribute, AttributeContext, AttributeFault, Cache, Clock as _, Limits, SkillBuilder,
+    TurnRequest,
 };
 use skills_engine::testing::ManualClock;
 use skills_engine::{Engine, Level, Principal, Session, Turn, skill, skill_attribute};
@@ -461,6 +463,32 @@ async fn se26_two_sessions_share_no_value_that_took_the_context() {
             (&json!(number), &json!(1), &json!(text))
         );
     }
+}
+
+#[tokio::test]
+async fn se26_a_cheap_attribute_is_evaluated_where_the_view_is_made_kept_or_not() {
+    let engine = bare()
+        .with_skill(
+            gauge([
+                Attribute::live("plain", "", thread),
+                Attribute::live("kept", "", thread).cache(Cache::Turn),
+            ])
+            .build()
+            .unwrap(),
+        )
+        .build()
+        .await
+        .unwrap();
+    let mut turn = turn(&session(&engine).await).await;
+    let view = turn.view().await.unwrap();
+    let here = format!("{:?}", std::thread::current().id());
+    assert_eq!(attribute(&view, "plain")["value"], here.as_str());
+    assert_eq!(attribute(&view, "kept")["value"], here.as_str());
+}
+
+fn thread(_: &AttributeContext) -> String {
+    let id: ThreadId = std::thread::current().id();
+    format!("{id:?}")
 }
 
 #[tokio::test]

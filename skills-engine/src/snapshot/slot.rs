@@ -13,7 +13,9 @@ use tokio::task::AbortHandle;
 
 use super::pool::BlockingPool;
 use crate::registry::RegisteredAttribute;
-use crate::skill::{AttributeContext, BoxFuture, Cache, Clock, Timestamp, TurnId, lock};
+use crate::skill::{
+    AttributeContext, AttributeReader, BoxFuture, Cache, Clock, Evaluation, Timestamp, TurnId, lock,
+};
 
 /// Evaluations of one context-taking blocking attribute that may run at once.
 const MOST_AT_ONCE: u32 = 4;
@@ -160,6 +162,9 @@ impl Slot {
         cx: &AttributeContext,
         around: &Surroundings<'_>,
     ) -> Option<Outcome> {
+        if attribute.definition.evaluation != Evaluation::Lazy {
+            return Some(read_outcome(&attribute.reader, cx));
+        }
         match catch_unwind(AssertUnwindSafe(|| attribute.reader.future(cx))) {
             Err(_) => Some(Err(AttributeStatus::Panic)),
             Ok(Some(future)) => self.start_future(number, future, around),
@@ -224,12 +229,7 @@ impl Slot {
         let (reader, cx) = (attribute.reader.clone(), cx.clone());
         let submitted = around.pool.submit(move || {
             let _running = running;
-            let mut out = Vec::new();
-            let outcome = match catch_unwind(AssertUnwindSafe(|| reader.read_now(&cx, &mut out))) {
-                Ok(Some(Ok(()))) => Ok(Arc::from(out)),
-                Ok(Some(Err(_)) | None) => Err(AttributeStatus::Error),
-                Err(_) => Err(AttributeStatus::Panic),
-            };
+            let outcome = read_outcome(&reader, &cx);
             if let Some(slot) = slot.upgrade() {
                 slot.land(number, outcome, clock.now());
             }
@@ -303,6 +303,20 @@ impl Slot {
             });
         }
         self.done.notify_waiters();
+    }
+}
+
+/// Evaluates a sync reader where it is called.
+fn read_outcome(reader: &AttributeReader, cx: &AttributeContext) -> Outcome {
+    let mut out = Vec::new();
+    match catch_unwind(AssertUnwindSafe(|| reader.read_now(cx, &mut out))) {
+        Ok(Some(Ok(()))) => Ok(Arc::from(out)),
+        Ok(Some(Err(fault))) => {
+            tracing::debug!(error = %fault, "attribute failed");
+            Err(AttributeStatus::Error)
+        }
+        Ok(None) => Err(AttributeStatus::Error),
+        Err(_) => Err(AttributeStatus::Panic),
     }
 }
 
