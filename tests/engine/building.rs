@@ -509,3 +509,14 @@ async fn a_disabled_skill_looks_to_a_model_as_if_there_were_none() {
     assert!(opened.is_err());
     assert_eq!(engine.skill::<Orders>().unwrap().count(), 0);
 }
+
+#[tokio::test]
+async fn an_error_lists_every_problem() {
+    let built = linked(&["broken", "twice"]).build().await;
+    let text = built.err().unwrap().to_string();
+    assert!(
+        text.starts_with("3 problems\n- skill `broken` could not be made"),
+        "{text}"
+    );
+    assert_eq!(text.lines().count(), 4);
+}

@@ -321,16 +321,12 @@ impl EngineBuilder {
                 .map_or(&[][..], Vec::as_slice);
             typed_skill(id, entry, blocks, instance).map(|skill| skills.push(skill))
         };
-        match construct(&to_make, &self.provided, &self.resources) {
-            Ok(made) => {
-                for made in made {
-                    if let Err(found) = add(Cow::Borrowed(made.entry.id), made.entry, made.instance)
-                    {
-                        problems.extend(found);
-                    }
-                }
+        let (made, found) = construct(&to_make, &self.provided, &self.resources);
+        problems.extend(found);
+        for made in made {
+            if let Err(found) = add(Cow::Borrowed(made.entry.id), made.entry, made.instance) {
+                problems.extend(found);
             }
-            Err(found) => problems.extend(found),
         }
         for provided in &self.provided {
             if let Err(fault) = check_skill_id(&provided.id) {

@@ -36,12 +36,13 @@ struct Workshop {
 
 /// Makes one instance per entry. Types in `provided` are taken from there and not made.
 ///
-/// Factories run here, one after another, and may ask for each other through [`Resources::skill`].
+/// Factories run here, one after another, and may ask for each other through [`Resources::skill`]. What cannot be
+/// made is told beside what can.
 pub(crate) fn construct(
     entries: &[&'static SkillEntry],
     provided: &[Provided],
     resources: &Resources,
-) -> Result<Vec<Constructed>, Vec<String>> {
+) -> (Vec<Constructed>, Vec<String>) {
     let mut slots: HashMap<TypeId, Slot> = entries
         .iter()
         .map(|entry| ((entry.type_id)(), Slot::Waiting(entry)))
@@ -78,11 +79,7 @@ pub(crate) fn construct(
             Err(message) => problems.push(message),
         }
     }
-    if problems.is_empty() {
-        Ok(made)
-    } else {
-        Err(problems)
-    }
+    (made, problems)
 }
 
 fn make(
