@@ -1,4 +1,13 @@
 //! Black-box tests of the engine, one file per subject.
+#![allow(
+    clippy::unwrap_used,
+    reason = "what tests share stops at the first surprise too"
+)]
+#![allow(
+    clippy::unused_async,
+    clippy::unused_self,
+    reason = "a skill's members are methods, and its tools may be async, however little they do"
+)]
 
 mod attributes;
 mod audit_outage;
@@ -22,5 +31,6 @@ mod rule;
 mod same_bytes;
 mod session;
 mod sessions;
+#[allow(dead_code, reason = "the binary `memory` uses the rest")]
 mod stage;
 mod turn_end;
