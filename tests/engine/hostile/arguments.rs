@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use skills_engine::skill::{Code, Expose, SkillBuilder, Tool};
+use skills_engine::source::Linked;
 use skills_engine::{Engine, Level, Principal};
 
 use super::is_unseen;
@@ -27,7 +28,12 @@ async fn counting() -> (Engine, Arc<AtomicU32>) {
     .level(Level::Metadata)
     .expose(Expose::Always);
     let skill = SkillBuilder::new("counter").tool(count).build().unwrap();
-    let engine = Engine::builder().with_skill(skill).build().await.unwrap();
+    let engine = Engine::builder()
+        .linked(Linked::None)
+        .with_skill(skill)
+        .build()
+        .await
+        .unwrap();
     (engine, ran)
 }
 
