@@ -5,7 +5,7 @@ use std::sync::Arc;
 use skills_engine::__private::inventory;
 use skills_engine::engine::EngineBuilder;
 use skills_engine::skill::{
-    Attribute, Expose, MissingResource, Resources, Skill, SkillBuilder, SkillDefinition,
+    Attribute, Code, Expose, MissingResource, Resources, Skill, SkillBuilder, SkillDefinition,
     SkillEntry, Tool,
 };
 use skills_engine::source::Linked;
@@ -240,7 +240,7 @@ async fn ids_that_name_nothing_are_build_errors() {
         ),
         (
             linked(&[]).without("helpdsk"),
-            "`builder.without(\"helpdsk\")` names no skill; check the id",
+            "`builder.without(\"helpdsk\")` names no skill (did you mean `helpdesk`?); check the id",
         ),
     ];
     for (builder, expected) in rows {
@@ -295,6 +295,42 @@ async fn se19_a_crate_that_did_not_arrive_is_told_with_both_causes() {
 }
 
 #[tokio::test]
+async fn an_instance_under_another_id_stands_beside_the_one_the_engine_makes() {
+    let engine = linked(&["single"])
+        .skill_as("second", Single)
+        .build()
+        .await
+        .unwrap();
+    let mut ids = engine.skills();
+    ids.retain(|skill| skill.definition().id.starts_with('s'));
+    let ids: Vec<_> = ids
+        .iter()
+        .map(|skill| skill.definition().id.to_string())
+        .collect();
+    assert_eq!(ids, ["second", "single"]);
+}
+
+#[test]
+fn a_runtime_without_timers_and_none_at_all_are_build_errors() {
+    let build = || bare().build();
+    let mut cx = std::task::Context::from_waker(std::task::Waker::noop());
+    let std::task::Poll::Ready(problem) = std::pin::pin!(build()).poll(&mut cx) else {
+        panic!("it fails at once");
+    };
+    assert!(
+        problem
+            .unwrap_err()
+            .to_string()
+            .contains("inside a tokio runtime")
+    );
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .build()
+        .unwrap();
+    let problem = runtime.block_on(build()).unwrap_err();
+    assert!(problem.to_string().contains("enable_time"), "{problem}");
+}
+
+#[tokio::test]
 async fn one_type_can_be_several_skills() {
     let orders = |place: &str| Orders {
         place: place.to_owned(),
@@ -328,6 +364,13 @@ async fn one_type_can_be_several_skills() {
         assert_eq!(attributes(&view, name), ["place"]);
     }
     assert_eq!(engine.skill::<Orders>().unwrap().place, "here");
+    let north = engine.skill_by_id::<Orders>("orders-north").unwrap();
+    assert_eq!(north.place, "north");
+    let other = engine
+        .skill_by_id::<Helpdesk>("orders-north")
+        .err()
+        .unwrap();
+    assert_eq!(other.code, Code::UnknownSkill);
     let illegal = problems(bare().skill_as("Orders/North", orders("north"))).await;
     assert_eq!(illegal.len(), 1);
     assert!(

@@ -58,7 +58,17 @@ impl JsonLines {
     ///
     /// When the file cannot be opened or read.
     pub fn open(path: impl AsRef<Path>) -> Result<Self, AuditError> {
-        Self::open_with(path.as_ref(), false)
+        Self::open_with(path.as_ref(), false, true)
+    }
+
+    /// As [`open`](Self::open), for a file that must be there: what an auditor opens to [verify](AuditStore::verify),
+    /// so that a mistyped path is not taken for a log without a fault.
+    ///
+    /// # Errors
+    ///
+    /// When there is no such file, and as [`open`](Self::open).
+    pub fn open_existing(path: impl AsRef<Path>) -> Result<Self, AuditError> {
+        Self::open_with(path.as_ref(), false, false)
     }
 
     /// As [`open`](Self::open), and waits after every batch until the disk has it: records then outlive a power
@@ -68,13 +78,13 @@ impl JsonLines {
     ///
     /// As [`open`](Self::open).
     pub fn open_synced(path: impl AsRef<Path>) -> Result<Self, AuditError> {
-        Self::open_with(path.as_ref(), true)
+        Self::open_with(path.as_ref(), true, true)
     }
 
-    fn open_with(path: &Path, is_synced: bool) -> Result<Self, AuditError> {
+    fn open_with(path: &Path, is_synced: bool, may_create: bool) -> Result<Self, AuditError> {
         let failed = |err| AuditError::failed(format!("{}: {err}", path.display()));
         let mut options = OpenOptions::new();
-        options.create(true).append(true).read(true);
+        options.create(may_create).append(true).read(true);
         #[cfg(unix)]
         std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
         let mut file = options.open(path).map_err(failed)?;
@@ -271,6 +281,24 @@ mod tests {
             Err(VerifyError::Broken(broken)) => broken,
             other => panic!("{other:?}"),
         }
+    }
+
+    #[test]
+    fn an_auditor_opens_only_a_file_that_is_there_and_reads_its_lines() {
+        let file = TestFile::new("existing");
+        assert!(JsonLines::open_existing(&file.0).is_err());
+        assert!(!file.0.exists());
+        let records = written_log(5, 1);
+        run(async {
+            let sink = JsonLines::open(&file.0).unwrap();
+            sink.append(&records).await.unwrap();
+            let sink = JsonLines::open_existing(&file.0).unwrap();
+            let verified = sink.verify(None, &[]).await.unwrap();
+            assert_eq!(verified.records, records.len() as u64);
+        });
+        let read: Result<Vec<_>, _> = file.text().lines().map(AuditRecord::from_line).collect();
+        assert_eq!(read.unwrap(), records);
+        assert!(AuditRecord::from_line("{}").is_err());
     }
 
     #[test]

@@ -28,7 +28,8 @@ struct Inner {
 
 impl AuditLog {
     /// Starts one writer task per sink on the current tokio runtime. The tasks end when the last clone of the log
-    /// is dropped and everything in the queues is written.
+    /// is dropped and everything in the queues is written; when the runtime ends before that, what waits is lost. Wait
+    /// for [`flush`](Self::flush) at the end of a program.
     ///
     /// Without sinks every event is dropped and every commit succeeds. Outside a tokio runtime, or when the
     /// operating system gives no randomness, the log works but [fails](Self::is_failing) from the beginning.

@@ -85,6 +85,15 @@ impl AuditRecord {
         })
     }
 
+    /// Takes a record as it stands in a file of [`JsonLines`](super::JsonLines), its line break aside.
+    ///
+    /// # Errors
+    ///
+    /// When the line is not a record of a format version this crate knows.
+    pub fn from_line(line: &str) -> Result<Self, MalformedRecord> {
+        super::file::parse_line(line.as_bytes()).ok_or(MalformedRecord)
+    }
+
     pub(super) fn sealed(bytes: &[u8], hash: [u8; 32], header: Header) -> Self {
         Self {
             bytes: bytes.into(),

@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 use std::collections::BTreeSet;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
@@ -17,7 +18,8 @@ use crate::prompt::{PromptComposer, StandardComposer};
 use crate::registry::{BuildError, Registry};
 use crate::session::VisibilityStore;
 use crate::skill::{
-    Actor, Clock, Limits, Resources, Skill, SkillEntry, SkillType, SystemClock, check_skill_id,
+    Actor, Clock, Limits, Make, Resources, Skill, SkillEntry, SkillType, SystemClock,
+    check_skill_id, nearest,
 };
 use crate::snapshot::{BlockingPool, bound_constants};
 use crate::source::{Linked, Provided, blocks_by_type, construct, linked_entries, typed_skill};
@@ -76,6 +78,12 @@ impl EngineBuilder {
     /// Puts a value for the factories of skills.
     pub fn resource<T: Send + Sync + 'static>(self, value: T) -> Self {
         self.resources.put(value);
+        self
+    }
+
+    /// Puts a value for the factories of skills that the host keeps too.
+    pub fn resource_arc<T: Send + Sync + 'static>(self, value: Arc<T>) -> Self {
+        self.resources.put_shared(value);
         self
     }
 
@@ -188,9 +196,7 @@ impl EngineBuilder {
     /// Lists every problem there is: skills that cannot be made or need each other in a circle, ids and names used
     /// twice, tools that would have one name on the wire, crates that were expected and did not arrive.
     ///
-    /// # Panics
-    ///
-    /// Outside of a tokio runtime, on which the background tasks are spawned.
+    /// Fails outside of a tokio runtime, and on one without timers.
     #[expect(
         clippy::unused_async,
         reason = "it must run inside a runtime, and sources that load files will await"
@@ -203,6 +209,7 @@ impl EngineBuilder {
                 instance: Arc::new(PslSkill),
             });
         }
+        check_runtime(&*self.clock).map_err(|problem| BuildError::new(vec![problem.to_owned()]))?;
         let mut registry = self.registry()?;
         bound_constants(&mut registry, &self.limits)?;
         let report = BuildReport::new(&registry, |name| self.names_crate(name));
@@ -299,10 +306,12 @@ impl EngineBuilder {
 
     /// All skills of all sources, each made once, as far as they can be made.
     fn gather(&self, problems: &mut Vec<String>) -> Vec<Arc<dyn Skill>> {
+        // An instance under another id stands beside the type's own; only where the engine cannot make one, it is enough.
         let is_provided = |entry: &SkillEntry| {
-            self.provided
-                .iter()
-                .any(|provided| (provided.entry.type_id)() == (entry.type_id)())
+            self.provided.iter().any(|provided| {
+                (provided.entry.type_id)() == (entry.type_id)()
+                    && (provided.id == entry.id || matches!(entry.make, Make::Manual))
+            })
         };
         let linked: Vec<_> = linked_entries(self.linked)
             .into_iter()
@@ -357,8 +366,9 @@ impl EngineBuilder {
             .iter()
             .filter(|package| !arrived.contains(*package))
             .map(|package| {
+                let near = did_you_mean(package, arrived.iter().copied());
                 format!(
-                    "no skill of crate `{package}` arrived: either nothing uses the crate, so that it is not linked (write \
+                    "no skill of crate `{package}` arrived{near}: either nothing uses the crate, so that it is not linked (write \
                      `skills_engine::link!({});`), or the build holds two versions of `skills-engine` (see `cargo tree -d`)",
                     package.replace('-', "_"),
                 )
@@ -377,13 +387,32 @@ impl EngineBuilder {
         let unknown = |method: &str, ids: &BTreeSet<String>| -> Vec<String> {
             ids.iter()
                 .filter(|id| !is_known(id))
-                .map(|id| format!("`builder.{method}(\"{id}\")` names no skill; check the id"))
+                .map(|id| {
+                    let known = skills.iter().map(|skill| &*skill.definition().id);
+                    let near = did_you_mean(id, known.chain(linked.iter().map(|entry| entry.id)));
+                    format!("`builder.{method}(\"{id}\")` names no skill{near}; check the id")
+                })
                 .collect()
         };
         let mut problems = unknown("disable", &self.disabled);
         problems.extend(unknown("without", &self.without));
         problems
     }
+}
+
+/// Background tasks and deadlines need a runtime that has timers.
+fn check_runtime(clock: &dyn Clock) -> Result<(), &'static str> {
+    if tokio::runtime::Handle::try_current().is_err() {
+        return Err("an engine is built inside a tokio runtime; call `build` from one");
+    }
+    // Tokio tells of missing timers only by a panic.
+    catch_unwind(AssertUnwindSafe(|| drop(clock.sleep(Duration::ZERO))))
+        .map_err(|_| "the tokio runtime has no timers; build it with `enable_time` or `enable_all`")
+}
+
+/// Words that suggest a name that is there for one that is not; empty when none is near.
+fn did_you_mean<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
+    nearest(name, names).map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"))
 }
 
 impl std::fmt::Debug for EngineBuilder {

@@ -39,7 +39,7 @@ pub use self::turn::Turn;
 pub use self::view::{Prompt, TurnView, View, ViewChange, ViewTool};
 use crate::audit::{AuditLog, MemoryRing};
 use crate::session::Explanation;
-use crate::skill::{Code, Fault, Principal, SessionId, Skill, SkillType};
+use crate::skill::{Code, Fault, Principal, SessionId, Skill, SkillType, shown};
 
 /// All skills of a program, and the sessions that open them. A handle: clones are the same engine.
 #[derive(Clone)]
@@ -96,6 +96,56 @@ impl Engine {
                 format!("there is no skill `{}` in this engine. Link its crate, or pass it to the builder", T::entry().id),
             )
         })
+    }
+
+    /// The instance of an annotated type under an id of its own, as `builder.skill_as` gave it.
+    ///
+    /// # Errors
+    ///
+    /// `unknown_skill` when there is no skill with the id, or it is of another type.
+    pub fn skill_by_id<T: SkillType>(&self, id: &str) -> Result<Arc<T>, Fault> {
+        let epoch = self.inner.epoch();
+        let instance = epoch.registry.get(id).and_then(|skill| skill.instance());
+        instance
+            .and_then(|instance| instance.downcast().ok())
+            .ok_or_else(|| {
+                let ty = T::entry().origin.type_name;
+                Fault::new(
+                    Code::UnknownSkill,
+                    format!(
+                        "there is no skill `{}` of type `{ty}` in this engine",
+                        shown(id, 64)
+                    ),
+                )
+            })
+    }
+
+    /// Writes down everything that waits for the audit trail. Call it before the process ends: a runtime that is
+    /// dropped takes what waits with it.
+    ///
+    /// # Errors
+    ///
+    /// `audit_unavailable` when a sink has not taken everything.
+    pub async fn shutdown(&self) -> Result<(), Fault> {
+        self.inner.audit.flush().await;
+        let health = self.inner.audit.health();
+        let failed = health
+            .sinks
+            .iter()
+            .find(|sink| sink.failing_since.is_some() || sink.queued > 0);
+        match failed {
+            None => Ok(()),
+            Some(sink) => {
+                let why = sink
+                    .last_error
+                    .as_deref()
+                    .unwrap_or("it has not taken everything yet");
+                Err(Fault::new(
+                    Code::AuditUnavailable,
+                    format!("{} audit records are not written: {why}", sink.queued),
+                ))
+            }
+        }
     }
 
     /// All skills, by id, those that are switched off included.

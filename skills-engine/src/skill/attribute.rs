@@ -26,6 +26,14 @@ impl<T: Serialize + schemars::JsonSchema + ?Sized> AttributeValue for T {}
 #[error("{0}")]
 pub struct AttributeFault(pub String);
 
+impl AttributeFault {
+    /// A fault with the text of an error.
+    #[must_use]
+    pub fn new(err: impl fmt::Display) -> Self {
+        Self(err.to_string())
+    }
+}
+
 /// How often a live attribute is evaluated at most.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]

@@ -9,11 +9,11 @@ use super::{
 /// # Examples
 ///
 /// ```
-/// use skills_engine::skill::{Level, SkillBuilder, Tool, ToolContext};
+/// use skills_engine::skill::{NoArguments, SkillBuilder, Tool, ToolContext};
 ///
 /// let clock = SkillBuilder::new("clock")
 ///     .description("Tells the time.")
-///     .tool(Tool::new("now", "The time of day.", |_: serde_json::Value, _cx: ToolContext| async { "noon" }))
+///     .tool(Tool::new("now", "The time of day.", |_: NoArguments, _cx: ToolContext| async { "noon" }))
 ///     .build()?;
 /// # Ok::<(), skills_engine::skill::Fault>(())
 /// ```

@@ -48,6 +48,8 @@ impl fmt::Display for Actor {
 }
 
 /// Who owns a session: an id and the roles the host vouches for.
+///
+/// Skills can read the roles; the engine's own rule does not go by them yet.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Principal {
     // One allocation, for every session holds one: each part after its length in decimal and a colon, the id first.

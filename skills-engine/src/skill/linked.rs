@@ -82,10 +82,15 @@ type SkillSource = dyn Fn(TypeId, &'static str) -> Result<Instance, String> + Se
 impl Resources {
     /// Puts a value, replacing an earlier one of its type.
     pub fn put<T: Send + Sync + 'static>(&self, value: T) {
-        self.values
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(TypeId::of::<T>(), Arc::new(value));
+        self.put_shared(Arc::new(value));
+    }
+
+    /// Puts a value that the host keeps too, replacing an earlier one of its type.
+    pub fn put_shared<T: Send + Sync + 'static>(&self, value: Arc<T>) {
+        let mut values = self.values.lock().unwrap_or_else(PoisonError::into_inner);
+        let earlier = values.insert(TypeId::of::<T>(), value);
+        drop(values);
+        drop(earlier);
     }
 
     /// The value of a type, if the host put one.

@@ -53,7 +53,7 @@ pub(crate) use self::schema::SchemaCache;
 pub use self::schema::{SchemaFunction, normalize_schema, output_schema_of, schema_of};
 pub(crate) use self::text::{is_hidden, nearest, push_visible, shown};
 pub use self::tool::{
-    Annotations, Call, InputSchema, Tool, ToolDefinition, ToolHandler, ToolResult,
+    Annotations, Call, InputSchema, NoArguments, Tool, ToolDefinition, ToolHandler, ToolResult,
 };
 pub use self::visibility::{
     Cleared, SetVisibility, SkillMatch, SkillVisibility, Span, StandingGrant, Visibility,

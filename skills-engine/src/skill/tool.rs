@@ -4,13 +4,12 @@ use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
 use serde::Serialize;
-use serde::de::DeserializeOwned;
 
 use super::arguments::{check_names, decode_whole};
 use super::output::IntoToolResult;
 use super::schema::{SchemaCache, SchemaFunction, SchemaSource};
 use super::{
-    BoxFuture, Code, Expose, Fault, Instance, Level, ParamEntry, ToolContext, ToolOutput,
+    Argument, BoxFuture, Code, Expose, Fault, Instance, Level, ParamEntry, ToolContext, ToolOutput,
     check_tool_name, schema_of,
 };
 
@@ -118,7 +117,8 @@ pub struct ToolDefinition {
     pub timeout: Option<Duration>,
     /// What its author says of its effects.
     pub annotations: Annotations,
-    /// Whether a person must approve each call.
+    /// Whether a person must approve each call; as long as nobody can be asked, calls are refused as
+    /// `approval_required`.
     pub requires_approval: bool,
     /// Where the input schema comes from.
     pub input_schema: InputSchema,
@@ -126,6 +126,11 @@ pub struct ToolDefinition {
 
 /// A closure that begins a call from its arguments, as JSON text.
 pub(crate) type CallClosure = dyn Fn(&[u8], &ToolContext) -> Call + Send + Sync;
+
+/// The arguments of a tool of a builder that takes none.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
+#[non_exhaustive]
+pub struct NoArguments {}
 
 /// How a tool is called.
 #[derive(Clone)]
@@ -198,7 +203,8 @@ impl Tool {
         }
     }
 
-    /// A tool from an async closure over typed arguments; their type gives the input schema.
+    /// A tool from an async closure over typed arguments; their type, a struct with named fields, gives the input
+    /// schema. A tool without arguments takes [`NoArguments`].
     ///
     /// # Examples
     ///
@@ -222,7 +228,7 @@ impl Tool {
         call: impl Fn(A, ToolContext) -> F + Send + Sync + 'static,
     ) -> Self
     where
-        A: DeserializeOwned + schemars::JsonSchema,
+        A: Argument,
         F: Future<Output: IntoToolResult> + Send + 'static,
     {
         let known = OnceLock::new();
@@ -246,9 +252,11 @@ impl Tool {
 
     /// Takes a foreign tool in: a JSON Schema text, passed through untouched, and an async closure over JSON.
     ///
+    /// Arguments are not checked against the schema: the closure must do that.
+    ///
     /// # Errors
     ///
-    /// `invalid_arguments` when `input_schema` is not a JSON object.
+    /// `invalid_arguments` when `input_schema` is not a JSON object that says `"type": "object"`.
     pub fn from_json<F>(
         name: impl Into<Cow<'static, str>>,
         description: impl Into<Cow<'static, str>>,
@@ -259,9 +267,19 @@ impl Tool {
         F: Future<Output: IntoToolResult> + Send + 'static,
     {
         let name = name.into();
-        if let Err(err) =
-            serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(input_schema)
+        let parsed =
+            serde_json::from_str::<serde_json::Map<String, serde_json::Value>>(input_schema);
+        if let Ok(schema) = &parsed
+            && schema.get("type").and_then(serde_json::Value::as_str) != Some("object")
         {
+            return Err(Fault::new(
+                Code::InvalidArguments,
+                format!(
+                    "the input schema of `{name}` does not say `\"type\": \"object\"`; arguments are always an object"
+                ),
+            ));
+        }
+        if let Err(err) = parsed {
             return Err(Fault::new(
                 Code::InvalidArguments,
                 format!(
@@ -350,7 +368,8 @@ impl Tool {
         self
     }
 
-    /// Makes each call wait for a person's approval.
+    /// Says that a person must approve each call. As long as nobody can be asked, calls are refused as
+    /// `approval_required`.
     #[must_use]
     pub fn requires_approval(mut self) -> Self {
         self.definition.requires_approval = true;

@@ -53,7 +53,7 @@ pub(crate) fn construct(
         let slot = slots
             .entry((provided.entry.type_id)())
             .or_insert_with(|| Slot::Failed(String::new()));
-        if is_own_id || !matches!(slot, Slot::Made(_)) {
+        if is_own_id || matches!(slot, Slot::Failed(_)) {
             *slot = Slot::Made(Arc::clone(&provided.instance));
         }
     }
@@ -127,7 +127,7 @@ fn make_with(
                     .map(|link| format!("`{link}`"))
                     .collect();
                 return Err(format!(
-                    "skills need each other in a circle: {}; let one of them take the other later",
+                    "skills need each other in a circle: {}; let one be given the other once the engine is built, from `engine.skill()`",
                     links.join(" -> ")
                 ));
             }

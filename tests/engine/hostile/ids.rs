@@ -111,7 +111,12 @@ fn skills_and_members_with_names_that_are_none_are_refused() {
         "ä",
         "a\n",
     ] {
-        let member = Tool::from_json(name.to_owned(), "", "{}", |_, _: ToolContext| async { "" });
+        let member = Tool::from_json(
+            name.to_owned(),
+            "",
+            r#"{"type":"object"}"#,
+            |_, _: ToolContext| async { "" },
+        );
         let built = SkillBuilder::new("a").tool(member.unwrap()).build();
         assert_eq!(built.unwrap_err().code, Code::InvalidArguments, "{name:?}");
         let member = Attribute::live(name.to_owned(), "", |_| 1);
