@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use skills_engine::skill::{Attribute, Code, Expose, Limits, SkillBuilder};
+use skills_engine::skill::{Actor, Attribute, Code, Expose, Limits, SkillBuilder};
 use skills_engine::testing::ManualClock;
 use skills_engine::{Engine, Level, Span, Turn};
 use tests::{answer, at_rest, bare, call, open, session, tools, turn};
@@ -357,6 +357,53 @@ async fn what_input_can_make_long_is_limited() {
     }
     let fault = session.end(&long(501)).await.unwrap_err();
     assert_eq!(fault.code, Code::LimitExceeded);
+}
+
+#[tokio::test]
+async fn a_limit_binds_everyone_below_the_host() {
+    let engine = helpdesk::engine().await;
+    let session = session(&engine).await;
+    let mut turn = turn(&session).await;
+    open(&session, "helpdesk", Level::Complete).await;
+    session.limit("helpdesk", Level::Context).await.unwrap();
+    assert_eq!(
+        turn.view().await.unwrap().level("helpdesk"),
+        Some(Level::Context)
+    );
+    let standing = &session.visibility().await.unwrap()[0];
+    assert_eq!(
+        (standing.level, standing.ceiling),
+        (Level::Context, Some(Level::Context))
+    );
+    for actor in [Actor::Model, Actor::User] {
+        let other = session.acting_as(actor);
+        let open = other
+            .open("helpdesk", Level::Complete, Span::UntilCleared, "")
+            .await;
+        assert_eq!(open.unwrap_err().code, Code::NotPermitted, "{actor}");
+        let lift = other.lift_limit("helpdesk").await;
+        assert_eq!(lift.unwrap_err().code, Code::NotPermitted, "{actor}");
+        let limit = other.limit("helpdesk", Level::Complete).await;
+        assert_eq!(limit.unwrap_err().code, Code::NotPermitted, "{actor}");
+    }
+    let ephemeral = json!({ "skill_id": "helpdesk", "level": "COMPLETE", "ephemeral": true });
+    let text = json_answer(&mut turn, "set_skill_visibility", &ephemeral).await;
+    assert!(
+        text.as_str()
+            .unwrap()
+            .starts_with("not_permitted: `helpdesk` is limited to CONTEXT"),
+        "{text}"
+    );
+    turn.open("helpdesk", Level::Complete, "").await.unwrap();
+    assert_eq!(
+        turn.view().await.unwrap().level("helpdesk"),
+        Some(Level::Context)
+    );
+    session.lift_limit("helpdesk").await.unwrap();
+    assert_eq!(
+        turn.view().await.unwrap().level("helpdesk"),
+        Some(Level::Complete)
+    );
 }
 
 #[tokio::test]

@@ -255,6 +255,15 @@ impl Control<'_> {
     ) -> Result<(), Fault> {
         let index = self.epoch.known(skill)?;
         self.engine.check_reason(reason)?;
+        if self.actor < Actor::Host {
+            return Err(Fault::new(
+                Code::NotPermitted,
+                format!(
+                    "the {} cannot move the limit of `{skill}`. Ask the host to",
+                    self.actor
+                ),
+            ));
+        }
         let skill = Arc::clone(&self.epoch.registry.skill(index).id);
         self.change(Change::Limit { skill, level }, reason, None)
             .await
