@@ -1,10 +1,13 @@
 //! What a model does with the control skill, and what a host does with a session.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
 use serde_json::{Value, json};
-use skills_engine::skill::{Actor, Attribute, Code, Expose, Limits, SkillBuilder};
+use skills_engine::skill::{
+    Actor, Attribute, BoxFuture, Clock, Code, Expose, Limits, SkillBuilder, Timestamp,
+};
 use skills_engine::testing::ManualClock;
 use skills_engine::{Engine, Level, Span, Turn};
 use tests::{answer, at_rest, bare, call, open, session, tools, turn};
@@ -446,4 +449,42 @@ async fn skills_of_a_builder_behave_as_annotated_ones() {
     assert!(tools(&view).is_empty());
     assert!(!view.system_prompt().contains("Ask for the zone first."));
     assert_eq!(tests::snapshot(&view, "clock")["instructions"], Value::Null);
+}
+
+/// A clock on which every look takes a millisecond.
+#[derive(Debug, Default)]
+struct Ticking {
+    looks: AtomicI64,
+}
+
+impl Clock for Ticking {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.looks.fetch_add(1, Ordering::Relaxed))
+    }
+
+    fn monotonic_nanos(&self) -> u64 {
+        0
+    }
+
+    fn sleep(&self, _duration: Duration) -> BoxFuture<'static, ()> {
+        Box::pin(std::future::pending())
+    }
+}
+
+#[tokio::test]
+async fn the_shortest_time_is_granted_although_time_passes_on_the_way() {
+    let engine = helpdesk::builder()
+        .clock(Arc::new(Ticking::default()))
+        .build()
+        .await
+        .unwrap();
+    let session = session(&engine).await;
+    let limits = Limits::default();
+    for (skill, time) in [("helpdesk", limits.min_ttl), ("psl-skill", limits.max_ttl)] {
+        let opened = session
+            .open(skill, Level::Complete, Span::Ttl(time), "")
+            .await
+            .unwrap();
+        assert_eq!(opened.new_level, Level::Complete, "{time:?}");
+    }
 }

@@ -19,6 +19,8 @@ pub(super) struct Wish<'a> {
     pub(super) reason: &'a str,
     pub(super) turn: Option<TurnId>,
     pub(super) span: Option<Span>,
+    /// When it was made: what it says of time counts from here, however often it is tried.
+    pub(super) at: Timestamp,
 }
 
 impl EngineInner {
@@ -38,7 +40,7 @@ impl EngineInner {
                 return Err(ended());
             };
             let before = cell.latest();
-            let now = self.clock.now();
+            let now = wish.at;
             let applied = before.apply(&wish.change, &base, now, &self.limits)?;
             let outcome = applied.outcome;
             if !outcome.changed {
@@ -128,6 +130,7 @@ impl EngineInner {
             reason: "",
             turn: None,
             span: None,
+            at: self.clock.now(),
         };
         self.change(cell, &wish).await.map(drop)
     }

@@ -9,7 +9,8 @@ use crate::audit::{AuditKind, VisibilityOutcome};
 use crate::registry::SkillIndex;
 use crate::session::{Change, GrantSpan, SessionState, TurnGrants, TurnWish};
 use crate::skill::{
-    Actor, Cleared, Code, Fault, Level, SetVisibility, Span, StandingGrant, VisibilityChange,
+    Actor, Cleared, Code, Fault, Level, SetVisibility, Span, StandingGrant, Timestamp,
+    VisibilityChange,
 };
 
 /// Characters of a skill's id in a record of what was refused, and one more to show that it was cut.
@@ -52,28 +53,24 @@ impl Control<'_> {
         }
         let index = self.epoch.known(skill)?;
         self.engine.check_reason(reason)?;
-        match span {
-            Span::UntilCleared => {
-                self.set_floor(index, level, GrantSpan::UntilCleared, span, reason)
-                    .await
-            }
-            Span::Ttl(duration) => {
-                let grant =
-                    GrantSpan::for_time(duration, self.engine.clock.now(), &self.engine.limits)?;
-                self.set_floor(index, level, grant, span, reason).await
-            }
-            Span::Turn => self.set_for_turn(index, level, reason).await,
+        if span == Span::Turn {
+            return self.set_for_turn(index, level, reason).await;
         }
+        self.set_for_session(index, level, span, reason).await
     }
 
-    async fn set_floor(
+    async fn set_for_session(
         &self,
         index: SkillIndex,
         level: Level,
-        grant: GrantSpan,
         span: Span,
         reason: &str,
     ) -> Result<VisibilityChange, Fault> {
+        let now = self.engine.clock.now();
+        let grant = match span {
+            Span::Ttl(duration) => GrantSpan::for_time(duration, now, &self.engine.limits)?,
+            Span::UntilCleared | Span::Turn => GrantSpan::UntilCleared,
+        };
         let skill = Arc::clone(&self.epoch.registry.skill(index).id);
         let before = self.cell.published().1;
         let seen_before = self.members(index, &before);
@@ -87,7 +84,7 @@ impl Control<'_> {
             actor: self.actor,
             span: grant,
         };
-        let mut changed = self.change(change, reason, Some(span)).await?;
+        let mut changed = self.change(change, reason, Some(span), now).await?;
         let after = self.cell.published().1;
         if let (Some(turn), GrantSpan::UntilCleared) = (self.turn, grant) {
             let lowered = turn.edit_grants(|grants| {
@@ -219,6 +216,7 @@ impl Control<'_> {
         change: Change,
         reason: &str,
         span: Option<Span>,
+        at: Timestamp,
     ) -> Result<crate::session::ChangeOutcome, Fault> {
         if let Some(turn) = self.turn {
             turn.check_running()?;
@@ -230,6 +228,7 @@ impl Control<'_> {
             reason,
             turn,
             span,
+            at,
         };
         self.engine.change(self.cell, &wish).await
     }
@@ -265,9 +264,14 @@ impl Control<'_> {
             ));
         }
         let skill = Arc::clone(&self.epoch.registry.skill(index).id);
-        self.change(Change::Limit { skill, level }, reason, None)
-            .await
-            .map(drop)
+        self.change(
+            Change::Limit { skill, level },
+            reason,
+            None,
+            self.engine.clock.now(),
+        )
+        .await
+        .map(drop)
     }
 
     pub(super) async fn clear(&self, skill: Option<&str>, reason: &str) -> Result<Cleared, Fault> {
@@ -300,6 +304,7 @@ impl Control<'_> {
                 },
                 reason,
                 None,
+                self.engine.clock.now(),
             )
             .await?;
         let mut cleared = Cleared {
