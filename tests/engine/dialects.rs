@@ -89,6 +89,17 @@ async fn each_dialect_has_its_own_keys() {
 }
 
 #[tokio::test]
+async fn an_empty_list_is_valid_in_each_dialect() {
+    let engine = bare().enabled(false).build().await.unwrap();
+    let mut turn = turn(&session(&engine).await).await;
+    let view = turn.view().await.unwrap();
+    for dialect in DIALECTS {
+        let list: Value = serde_json::from_str(view.tools_json(dialect)).unwrap();
+        assert_eq!(list, json!([]), "{dialect:?}");
+    }
+}
+
+#[tokio::test]
 async fn a_hand_written_schema_is_passed_through_untouched() {
     let schema = r#"{ "type": "object", "oneOf": [ {"required": ["a"]} ], "$defs": {} }"#;
     let foreign = Tool::from_json("raw", "Raw.", schema, |_: Value, _cx: ToolContext| async {

@@ -103,14 +103,16 @@ impl Catalogue {
         let (open, close) = dialect.frame();
         let pieces = || runs.iter().map(|run| definitions.run(run));
         let length: usize = pieces().map(str::len).sum();
+        if length == 0 {
+            // Gemini refuses declarations that declare nothing.
+            return "[]".to_owned();
+        }
         let mut list = String::with_capacity(open.len() + length + close.len());
         list.push_str(open);
         for piece in pieces() {
             list.push_str(piece);
         }
-        if length > 0 {
-            list.pop();
-        }
+        list.pop();
         list.push_str(close);
         list
     }
