@@ -164,6 +164,7 @@ fn skill_text<'a>(
             name: &attribute.name,
             description: &attribute.definition.description,
             value: attribute.reader.constant(),
+            schema: &attribute.schema,
         })
         .collect();
     let tools = members(&skill.tools)

@@ -35,6 +35,8 @@ pub struct AttributeText<'a> {
     pub description: &'a str,
     /// The value of a constant, as JSON; a live value is told of in its own part.
     pub value: Option<&'a str>,
+    /// The schema of the value, as JSON.
+    pub schema: &'a str,
 }
 
 /// A tool as a composer is given it.

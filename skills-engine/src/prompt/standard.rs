@@ -90,14 +90,19 @@ impl PromptComposer for StandardComposer {
                 out.push(')');
             }
             if value.value == "null" {
-                out.push_str(" (schema: ");
-                escape_json_text(value.schema, out);
-                out.push(')');
+                schema(value.schema, out);
             }
             out.push('\n');
         }
         out.push_str("</live>\n");
     }
+}
+
+/// What a value that is not there would look like.
+fn schema(json: &str, out: &mut String) {
+    out.push_str(" (schema: ");
+    escape_json_text(json, out);
+    out.push(')');
 }
 
 fn paragraph(text: &str, out: &mut String) {
@@ -116,6 +121,9 @@ fn members(attributes: &[AttributeText<'_>], tools: &[ToolText<'_>], out: &mut S
             Some(value) => {
                 out.push_str(" = ");
                 escape_json_text(value, out);
+                if value == "null" {
+                    schema(attribute.schema, out);
+                }
             }
             None => out.push_str(" (live)"),
         }
