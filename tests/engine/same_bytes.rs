@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;
-use skills_engine::engine::View;
+use skills_engine::engine::{View, ViewChange};
 use skills_engine::skill::{Attribute, BuiltSkill, Expose, SkillBuilder};
 use skills_engine::tools::Dialect;
 use skills_engine::{Engine, Level, Principal, Session, Span, Turn};
@@ -183,5 +183,63 @@ proptest! {
             prop_assert_eq!(bytes(&left), bytes(&right));
             Ok(())
         })?;
+    }
+
+    #[test]
+    fn what_is_opened_is_appended(steps in prop::collection::vec(raising(), 1..12)) {
+        run(async {
+            let engine = engine(SKILLS).await;
+            let session = tests::session(&engine).await;
+            let mut turn = turn(&session).await;
+            let mut before = turn.view().await.unwrap();
+            for step in &steps {
+                let (Step::Open(skill, level) | Step::OpenFor(skill, level) | Step::OpenForTurn(skill, level)) = *step
+                else {
+                    unreachable!("only steps that open were made");
+                };
+                if before.level(SKILLS[skill]) >= Some(level) {
+                    continue;
+                }
+                step.apply(&session, &turn).await;
+                let after = turn.view().await.unwrap();
+                prop_assert_eq!(after.change(), ViewChange::Appended);
+                prop_assert_eq!(after.level(SKILLS[skill]), Some(level));
+                let texts = |view: &View| [view.prompt().stable, view.prompt().opened].concat();
+                prop_assert!(texts(&after).starts_with(&texts(&before)));
+                prop_assert_eq!(after.prompt().stable, before.prompt().stable);
+                for dialect in DIALECTS {
+                    let end = if dialect == Dialect::Gemini { "]}]" } else { "]" };
+                    let list = before.tools_json(dialect).strip_suffix(end).unwrap();
+                    prop_assert!(after.tools_json(dialect).starts_with(list), "{:?}", dialect);
+                }
+                let names = |view: &View| -> Vec<String> { view.tools().map(|tool| tool.name().to_owned()).collect() };
+                prop_assert!(names(&after).starts_with(&names(&before)));
+                before = after;
+            }
+            Ok(())
+        })?;
+    }
+}
+
+#[tokio::test]
+async fn se13_a_view_says_how_it_differs() {
+    let engine = engine(SKILLS).await;
+    let session = tests::session(&engine).await;
+    let mut turn = turn(&session).await;
+    assert_eq!(turn.view().await.unwrap().change(), ViewChange::First);
+    assert_eq!(turn.view().await.unwrap().change(), ViewChange::Unchanged);
+    let rows = [
+        (Step::Open(0, Level::Context), ViewChange::Appended),
+        (Step::Open(0, Level::Context), ViewChange::Unchanged),
+        (Step::OpenForTurn(1, Level::Complete), ViewChange::Appended),
+        (Step::OpenFor(2, Level::Context), ViewChange::Appended),
+        (Step::Limit(3, Level::Context), ViewChange::Prefix),
+        (Step::Limit(2, Level::Context), ViewChange::Prefix),
+        (Step::Clear(0), ViewChange::Prefix),
+        (Step::Lift(3), ViewChange::Prefix),
+    ];
+    for (step, change) in rows {
+        step.apply(&session, &turn).await;
+        assert_eq!(turn.view().await.unwrap().change(), change, "{step:?}");
     }
 }

@@ -40,16 +40,22 @@ pub(crate) fn steps(
             .into_iter()
             .map(|(skill, shown, ceiling)| Step::deviation(skill, shown, ceiling)),
     );
-    let admissions = state
-        .admissions()
-        .iter()
-        .map(|admission| (admission.skill, admission.level));
-    for (skill, level) in
-        admissions.chain(turn.live(state).map(|grant| (grant.skill(), grant.level())))
-    {
+    let mut add = |skill: &Arc<str>, level: Level| {
         if let Some(index) = epoch.registry.find_shared(skill) {
             open(&mut positions, index, level, &mut steps);
         }
+    };
+    let mut admissions = state.admissions().iter().peekable();
+    for grant in turn.live(state) {
+        while let Some(earlier) =
+            admissions.next_if(|admission| admission.version <= grant.opened_at())
+        {
+            add(earlier.skill, earlier.level);
+        }
+        add(grant.skill(), grant.level());
+    }
+    for admission in admissions {
+        add(admission.skill, admission.level);
     }
     // What no admission tells of comes last; it is still open.
     for position in &positions {

@@ -12,6 +12,8 @@ pub struct Admission<'a> {
     pub skill: &'a Arc<str>,
     /// The level it was raised to.
     pub level: Level,
+    /// The session version that did it.
+    pub version: u64,
 }
 
 /// The openings of a session that stand, in opening order. Borrowed and cheap to copy.
@@ -41,6 +43,7 @@ impl<'a> Admissions<'a> {
         self.log.iter().map(move |opening| Admission {
             skill: &entries[opening.index()].skill,
             level: opening.level,
+            version: opening.version,
         })
     }
 }
@@ -50,6 +53,7 @@ impl<'a> Admissions<'a> {
 pub(super) struct Opening {
     pub(super) entry: u32,
     pub(super) level: Level,
+    pub(super) version: u64,
 }
 
 impl Opening {
@@ -59,20 +63,20 @@ impl Opening {
 }
 
 /// Brings the log in step with the level a skill has now.
-pub(super) fn admit(log: &mut Vec<Opening>, entry: u32, base: Level, level: Level) {
+pub(super) fn admit(log: &mut Vec<Opening>, now: Opening, base: Level) {
     let mut reached = base;
     log.retain_mut(|opening| {
-        if opening.entry != entry {
+        if opening.entry != now.entry {
             return true;
         }
-        opening.level = opening.level.min(level);
+        opening.level = opening.level.min(now.level);
         let adds = opening.level > reached;
         reached = reached.max(opening.level);
         adds
     });
-    if level > reached {
+    if now.level > reached {
         log.reserve_exact(1);
-        log.push(Opening { entry, level });
+        log.push(now);
     }
 }
 

@@ -141,7 +141,12 @@ impl<'a> Edit<'a> {
                 index
             }
         };
-        admit(&mut self.log, in_log(index), base, new_level);
+        let now = Opening {
+            entry: in_log(index),
+            level: new_level,
+            version: self.version,
+        };
+        admit(&mut self.log, now, base);
         (old_level, new_level)
     }
 

@@ -55,6 +55,8 @@ struct StoredGrant {
 struct StoredAdmission {
     skill: String,
     level: Level,
+    #[serde(default)]
+    version: u64,
 }
 
 /// Why a stored state is refused.
@@ -73,6 +75,7 @@ impl From<SessionState> for Stored {
         let admissions = state.admissions().iter().map(|admission| StoredAdmission {
             skill: (**admission.skill).to_owned(),
             level: admission.level,
+            version: admission.version,
         });
         let admissions = admissions.collect();
         let SessionState {
@@ -156,12 +159,21 @@ impl TryFrom<Stored> for SessionState {
         }
         let entries: Box<[Arc<SkillEntry>]> = entries.into_iter().map(Arc::new).collect();
         let mut log = Vec::with_capacity(stored.admissions.len());
-        for StoredAdmission { skill, level } in stored.admissions {
+        for StoredAdmission {
+            skill,
+            level,
+            version,
+        } in stored.admissions
+        {
             let place = position(&entries, &skill).map(u32::try_from);
             let Ok(Ok(entry)) = place else {
                 return Err(StoredFault::Unopened(skill));
             };
-            log.push(Opening { entry, level });
+            log.push(Opening {
+                entry,
+                level,
+                version,
+            });
         }
         let grants = entries.iter().flat_map(|entry| &entry.grants);
         Ok(Self {

@@ -12,6 +12,7 @@ pub struct TurnGrant {
     level: Level,
     actor: Actor,
     made_at: u64,
+    opened_at: u64,
 }
 
 impl TurnGrant {
@@ -37,6 +38,12 @@ impl TurnGrant {
     #[must_use]
     pub fn made_at(&self) -> u64 {
         self.made_at
+    }
+
+    /// The session version it opened something at; a higher actor that grants the same later does not move it.
+    #[must_use]
+    pub fn opened_at(&self) -> u64 {
+        self.opened_at
     }
 
     fn is_live(&self, state: &SessionState) -> bool {
@@ -149,6 +156,7 @@ impl TurnGrants {
                 level: *level,
                 actor: *actor,
                 made_at,
+                opened_at: made_at,
             });
         }
         outcome.already_open = false;
