@@ -27,10 +27,15 @@ impl Step {
         Self(u64::from(skill) << 16 | (from as u64) << 8 | to as u64)
     }
 
+    /// Whether it belongs to the catalogue.
+    pub(crate) fn is_deviation(self) -> bool {
+        self.0 & DEVIATION != 0
+    }
+
     fn kind(self) -> StepKind {
         let skill = u32::try_from((self.0 & !DEVIATION) >> 16).unwrap_or(u32::MAX);
         let high = level(self.0 >> 8);
-        if self.0 & DEVIATION == 0 {
+        if !self.is_deviation() {
             return StepKind::Opening {
                 skill,
                 from: high,

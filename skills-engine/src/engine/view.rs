@@ -306,13 +306,10 @@ pub(super) fn layout_change(before: &View, epoch: &Arc<Epoch>, layout: &Arc<Layo
     if before.layout().steps == layout.steps {
         return ViewChange::Live;
     }
-    // Deviations of the catalogue stand first and are told apart from openings, so a longer list of steps that begins
-    // with the shorter one has the same catalogue.
-    let is_same_catalogue = before.layout().stable == layout.stable;
-    if is_same_catalogue && layout.steps.starts_with(&before.layout().steps) {
-        ViewChange::Appended
-    } else {
-        ViewChange::Prefix
+    match layout.steps.strip_prefix(&*before.layout().steps) {
+        // What deviates from the catalogue stands first, so it is the same catalogue if none was added.
+        Some([added, ..]) if !added.is_deviation() => ViewChange::Appended,
+        Some(_) | None => ViewChange::Prefix,
     }
 }
 
