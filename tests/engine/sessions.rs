@@ -179,6 +179,23 @@ async fn pass(clock: &ManualClock, duration: Duration, sleepers: usize) {
 }
 
 #[tokio::test]
+async fn an_idle_session_ends_without_traffic_and_not_while_it_is_used() {
+    let clock = ManualClock::default();
+    let engine = engine_on(&clock).await;
+    let session = session(&engine).await;
+    open(&session, "helpdesk", Level::Context).await;
+    let mut turn = turn(&session).await;
+    for _ in 0..3 {
+        pass(&clock, IDLE * 2 / 3, 1).await;
+        assert_eq!(answer(&mut turn, "helpdesk__ping", "").await, "pong");
+    }
+    pass(&clock, IDLE, 1).await;
+    assert_eq!(engine.session_count(), 0);
+    assert_eq!(turn.view().await.unwrap_err().code, Code::NotPermitted);
+    assert_eq!(level(&tests::session(&engine).await).await, Level::Metadata);
+}
+
+#[tokio::test]
 async fn a_session_is_not_idle_while_a_tool_runs() {
     let clock = ManualClock::default();
     let engine = engine_on(&clock).await;

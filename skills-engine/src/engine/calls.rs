@@ -173,6 +173,8 @@ impl Turn {
                 results.extend(join_all(now.iter().map(|call| self.call(call))).await);
             }
         }
+        let TurnCore { engine, cell, .. } = &*self.core;
+        cell.touch(engine.clock.now());
         for call in beyond {
             let fault = Fault::new(
                 Code::LimitExceeded,
