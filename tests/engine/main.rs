@@ -31,6 +31,7 @@ mod rule;
 mod same_bytes;
 mod session;
 mod sessions;
+mod spans;
 #[allow(dead_code, reason = "the binary `memory` uses the rest")]
 mod stage;
 mod turn_end;

@@ -174,7 +174,7 @@ impl Evaluator<'_> {
             if attribute.definition.evaluation == Evaluation::Lazy
                 || attribute.definition.cache.is_some()
             {
-                self.ask(index, attribute, viewer, values, &mut waiting);
+                waiting.extend(self.ask(index, attribute, viewer, values, &span));
             } else {
                 self.read(index, attribute, viewer, values);
             }
@@ -234,8 +234,8 @@ impl Evaluator<'_> {
         attribute: &RegisteredAttribute,
         viewer: &Viewer<'_>,
         values: &mut LiveValues,
-        waiting: &mut Vec<Waiting>,
-    ) {
+        span: &tracing::Span,
+    ) -> Option<Waiting> {
         let shared = self.table.attributes[index as usize].get_or_init(SharedAttribute::default);
         let is_own = attribute.definition.takes_context
             || matches!(
@@ -256,12 +256,14 @@ impl Evaluator<'_> {
             clock: self.clock,
             pool: self.pool,
             running: &shared.running,
+            span,
         };
         let start = values.bytes.len();
         match slot.ask(attribute, viewer.cx, timeout, &around) {
             Asked::Now(shown) => {
                 let entry = self.settle(index, shown, start, &mut values.bytes);
                 values.entries.push(entry);
+                None
             }
             Asked::Wait { flight, remaining } => {
                 let entry = values.entries.len();
@@ -272,12 +274,12 @@ impl Evaluator<'_> {
                     start,
                     end: start,
                 });
-                waiting.push(Waiting {
+                Some(Waiting {
                     entry,
                     slot,
                     flight,
                     remaining,
-                });
+                })
             }
         }
     }

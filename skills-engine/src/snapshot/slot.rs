@@ -10,6 +10,7 @@ use futures_util::future::{Either, select};
 use serde::Serialize;
 use tokio::sync::Notify;
 use tokio::task::AbortHandle;
+use tracing::Instrument as _;
 
 use super::pool::BlockingPool;
 use crate::registry::RegisteredAttribute;
@@ -98,6 +99,8 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) clock: &'a Arc<dyn Clock>,
     pub(crate) pool: &'a BlockingPool,
     pub(crate) running: &'a Arc<AtomicU32>,
+    /// What an evaluation does belongs to it, wherever it runs.
+    pub(crate) span: &'a tracing::Span,
 }
 
 /// A slot was asked: it answers at once, or must be waited for.
@@ -193,12 +196,13 @@ impl Slot {
             return Some(outcome);
         }
         let (slot, clock) = (Arc::downgrade(self), Arc::clone(around.clock));
-        let task = tokio::spawn(async move {
+        let evaluation = async move {
             let outcome = future.await;
             if let Some(slot) = slot.upgrade() {
                 slot.land(number, outcome, clock.now());
             }
-        });
+        };
+        let task = tokio::spawn(evaluation.instrument(around.span.clone()));
         let mut state = lock(&self.state);
         if let Some(flight) = state
             .flight
@@ -227,8 +231,10 @@ impl Slot {
         };
         let (slot, clock) = (Arc::downgrade(self), Arc::clone(around.clock));
         let (reader, cx) = (attribute.reader.clone(), cx.clone());
+        let span = around.span.clone();
         let submitted = around.pool.submit(move || {
             let _running = running;
+            let _entered = span.enter();
             let outcome = read_outcome(&reader, &cx);
             if let Some(slot) = slot.upgrade() {
                 slot.land(number, outcome, clock.now());
