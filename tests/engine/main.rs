@@ -29,6 +29,7 @@ mod programs;
 mod prompt;
 mod rule;
 mod same_bytes;
+mod review;
 mod session;
 mod sessions;
 mod spans;

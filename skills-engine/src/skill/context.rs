@@ -24,9 +24,12 @@ impl HostValues {
     /// Puts a value, replacing an earlier one of its type.
     pub fn put<T: Send + Sync + 'static>(&self, value: T) {
         let map = self.values.get_or_init(Box::default);
-        map.write()
+        let replaced = map
+            .write()
             .unwrap_or_else(PoisonError::into_inner)
             .insert(TypeId::of::<T>(), Arc::new(value));
+        // Not under the lock: its end may look at the session.
+        drop(replaced);
     }
 
     /// The value of a type, if one was put.
