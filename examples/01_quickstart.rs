@@ -71,5 +71,6 @@ async fn main() -> Result<(), Box<dyn std::error::Error>> {
     let helpdesk = engine.skill::<Helpdesk>()?;
     let answer = helpdesk.get_ticket_faq("T-7".into(), "en".into());
     println!("{:?}", answer.await);
+    engine.shutdown().await?; // writes down what still waits for the audit trail
     Ok(())
 }
