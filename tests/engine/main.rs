@@ -28,6 +28,7 @@ mod made;
 mod programs;
 mod prompt;
 mod review;
+mod review_lazy;
 mod rule;
 mod same_bytes;
 mod session;

@@ -9,7 +9,7 @@ use super::turn_core::TurnCore;
 use crate::audit::AuditKind;
 use crate::registry::ToolIndex;
 use crate::session::{Decision, MemberFacts, decide};
-use crate::skill::{Actor, Code, Fault, ToolContext, ToolOutput, nearest, shown};
+use crate::skill::{Actor, Code, Fault, ToolContext, ToolOutput, Visibility, nearest, shown};
 use crate::tools::{Dispatch, dispatch};
 
 /// A call that a model asked for.
@@ -370,7 +370,12 @@ impl Turn {
         engine
             .audit
             .record(engine.event(cell, Actor::Model, kind).turn(*id));
-        let cx = ToolContext::new(Arc::clone(&self.scope), Arc::clone(&call.id), Actor::Model);
+        let cx = ToolContext::new(
+            Arc::clone(&self.scope),
+            Arc::clone(&self.visibility) as Arc<dyn Visibility>,
+            Arc::clone(&call.id),
+            Actor::Model,
+        );
         let mut running = Running {
             turn: self,
             call,

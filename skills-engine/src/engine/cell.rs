@@ -6,12 +6,12 @@ use tokio::sync::Notify;
 use super::pending::{Pending, States};
 use crate::session::{SessionKey, SessionState};
 use crate::skill::{Level, Limits, SessionScope, Timestamp, TurnId, lock};
-use crate::snapshot::SessionSlots;
+use crate::snapshot::OwnValues;
 
 /// A session as this process holds it. There may be very many: each byte here counts.
 pub(crate) struct Cell {
     pub(crate) scope: Arc<SessionScope>,
-    pub(crate) slots: SessionSlots,
+    pub(crate) values: OwnValues,
     states: Mutex<States>,
     /// Counts publications, four billion before it begins anew: whoever saw this number saw this state.
     edition: AtomicU32,
@@ -28,7 +28,7 @@ impl Cell {
     pub(crate) fn new(scope: Arc<SessionScope>, state: Arc<SessionState>, now: Timestamp) -> Self {
         Self {
             scope,
-            slots: SessionSlots::default(),
+            values: OwnValues::default(),
             states: Mutex::new(States::new(state)),
             edition: AtomicU32::new(0),
             last_used: AtomicI64::new(now.0),

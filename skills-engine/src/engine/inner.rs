@@ -175,6 +175,7 @@ impl EngineInner {
             cell.revive();
             return;
         }
+        cell.values.close();
         let removed = self
             .sessions
             .remove_if(cell.key().as_str(), |held, ()| Arc::ptr_eq(&held.0, cell));

@@ -16,7 +16,7 @@ use crate::skill::{
     Actor, AttributeContext, Fault, Level, SetVisibility, SkillVisibility, Span, Timestamp, TurnId,
     TurnRequest, TurnScope, VisibilityChange,
 };
-use crate::snapshot::{Evaluator, LiveValues, Viewer};
+use crate::snapshot::{Evaluator, LiveValues, OwnValues, Viewer};
 
 /// One unit of work of a session: a user's request with all its model calls.
 ///
@@ -40,8 +40,11 @@ use crate::snapshot::{Evaluator, LiveValues, Viewer};
 pub struct Turn {
     pub(super) core: Arc<TurnCore>,
     pub(super) scope: Arc<TurnScope>,
+    pub(super) visibility: Arc<TurnVisibility>,
     pub(super) last: Option<Seen>,
     scratch: LiveValues,
+    /// Values that are kept for the turn.
+    values: OwnValues,
     views: u64,
     outcome: TurnOutcome,
     span: tracing::Span,
@@ -63,16 +66,15 @@ impl Turn {
         let scope = Arc::new(TurnScope::new(Arc::clone(&cell.scope), id, request));
         let epoch = engine.epoch_of_turn();
         let core = Arc::new(TurnCore::new(engine, cell, epoch, id));
-        // The scope is new, so nobody can have asked for its visibility before.
-        let _ = scope
-            .visibility
-            .set(Arc::new(TurnVisibility(Arc::clone(&core))));
+        let visibility = Arc::new(TurnVisibility(Arc::clone(&core)));
         let span = tracing::info_span!("turn", session = %scope.session.id, turn = id.0);
         Self {
             core,
             scope,
+            visibility,
             last: None,
             scratch: LiveValues::default(),
+            values: OwnValues::default(),
             views: 0,
             outcome: TurnOutcome::Dropped,
             span,
@@ -154,7 +156,8 @@ impl Turn {
             };
             let viewer = Viewer {
                 cx: &cx,
-                slots: &cell.slots,
+                session: &cell.values,
+                turn: &self.values,
             };
             let live = layout.live.iter().copied();
             evaluator.evaluate(live, &viewer, &mut self.scratch).await;

@@ -122,7 +122,6 @@ pub struct TurnScope {
     pub(crate) session: Arc<SessionScope>,
     pub(crate) id: TurnId,
     pub(crate) request: TurnRequest,
-    pub(crate) visibility: OnceLock<Arc<dyn Visibility>>,
 }
 
 impl TurnScope {
@@ -131,7 +130,6 @@ impl TurnScope {
             session,
             id,
             request,
-            visibility: OnceLock::new(),
         }
     }
 
@@ -159,19 +157,37 @@ pub struct ToolContext {
 }
 
 /// What lasts as long as a call.
-#[derive(Debug)]
 struct CallScope {
     turn: Arc<TurnScope>,
+    // Not in the turn's scope: evaluations of attributes hold that for as long as they like, and this holds the session.
+    visibility: Arc<dyn Visibility>,
     id: Arc<str>,
     actor: Actor,
     is_cancelled: AtomicBool,
     cancelled: Notify,
 }
 
+impl fmt::Debug for CallScope {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("CallScope")
+            .field("turn", &self.turn)
+            .field("id", &self.id)
+            .field("actor", &self.actor)
+            .finish_non_exhaustive()
+    }
+}
+
 impl ToolContext {
-    pub(crate) fn new(turn: Arc<TurnScope>, id: Arc<str>, actor: Actor) -> Self {
+    pub(crate) fn new(
+        turn: Arc<TurnScope>,
+        visibility: Arc<dyn Visibility>,
+        id: Arc<str>,
+        actor: Actor,
+    ) -> Self {
         let call = CallScope {
             turn,
+            visibility,
             id,
             actor,
             is_cancelled: AtomicBool::new(false),
@@ -185,7 +201,12 @@ impl ToolContext {
     /// A context of no session, for calling a tool's method in a test or from plain code.
     #[must_use]
     pub fn detached() -> Self {
-        Self::new(TurnScope::detached(), "detached".into(), Actor::Host)
+        Self::new(
+            TurnScope::detached(),
+            no_visibility(),
+            "detached".into(),
+            Actor::Host,
+        )
     }
 
     /// The session the call belongs to.
@@ -268,8 +289,16 @@ impl ToolContext {
     /// What the call may see and change of its own session.
     #[must_use]
     pub fn visibility(&self) -> &dyn Visibility {
-        &**self.call.turn.visibility.get_or_init(no_visibility)
+        &*self.call.visibility
     }
+}
+
+/// Which turn of which session looks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Viewpoint {
+    /// The session's incarnation.
+    pub(crate) session: u64,
+    pub(crate) turn: TurnId,
 }
 
 /// What an attribute may know of who looks at it. Owned and cheap to clone.
@@ -281,6 +310,13 @@ pub struct AttributeContext {
 impl AttributeContext {
     pub(crate) fn new(turn: Arc<TurnScope>) -> Self {
         Self { turn }
+    }
+
+    pub(crate) fn viewpoint(&self) -> Viewpoint {
+        Viewpoint {
+            session: self.turn.session.incarnation,
+            turn: self.turn.id,
+        }
     }
 
     /// A context of no session, for calling an attribute's method in a test or from plain code.

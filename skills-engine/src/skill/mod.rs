@@ -34,6 +34,7 @@ pub use self::attribute::{
 pub use self::builder::{BuiltSkill, SkillBuilder};
 pub(crate) use self::clock::within;
 pub use self::clock::{Clock, SystemClock, Timestamp};
+pub(crate) use self::context::Viewpoint;
 pub use self::context::{
     AttributeContext, HostValues, Progress, SessionScope, ToolContext, TurnScope,
 };

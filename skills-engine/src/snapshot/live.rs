@@ -1,15 +1,16 @@
-use std::collections::HashMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicU32;
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 use futures_util::future::join_all;
 
+use super::bounds::Bounds;
 use super::cut::cut_strings;
+use super::own::OwnValues;
 use super::pool::BlockingPool;
 use super::slot::{Asked, AttributeStatus, Shown, Slot, Surroundings};
 use crate::registry::{AttributeIndex, RegisteredAttribute, Registry};
-use crate::skill::{AttributeContext, Cache, Clock, Evaluation, Limits, Timestamp, lock};
+use crate::skill::{AttributeContext, Cache, Clock, Evaluation, Limits, Timestamp};
 
 /// The values of the live attributes of one view, in view order.
 #[derive(Clone, Debug, Default)]
@@ -103,38 +104,11 @@ impl LiveTable {
     }
 }
 
-/// What one session keeps of the attributes whose values it may not share.
-#[derive(Default)]
-pub(crate) struct SessionSlots {
-    // Most sessions need none, and must then cost no map.
-    slots: Mutex<Option<Box<GenerationSlots>>>,
-}
-
-#[derive(Default)]
-struct GenerationSlots {
-    generation: u64,
-    slots: HashMap<AttributeIndex, Arc<Slot>>,
-}
-
-impl SessionSlots {
-    fn slot(&self, generation: u64, attribute: AttributeIndex) -> Arc<Slot> {
-        let mut guard = lock(&self.slots);
-        let slots = guard.get_or_insert_default();
-        if slots.generation != generation {
-            // Positions mean other attributes in another registry.
-            **slots = GenerationSlots {
-                generation,
-                slots: HashMap::new(),
-            };
-        }
-        Arc::clone(slots.slots.entry(attribute).or_default())
-    }
-}
-
 /// Who looks.
 pub(crate) struct Viewer<'a> {
     pub(crate) cx: &'a AttributeContext,
-    pub(crate) slots: &'a SessionSlots,
+    pub(crate) session: &'a OwnValues,
+    pub(crate) turn: &'a OwnValues,
 }
 
 /// Evaluates live attributes.
@@ -184,20 +158,18 @@ impl Evaluator<'_> {
         }
         let clock = self.clock;
         let shown = join_all(waiting.iter().map(|waiting| {
-            waiting
-                .slot
-                .wait(waiting.flight, waiting.remaining, &**clock)
+            waiting.slot.wait(
+                waiting.flight,
+                waiting.remaining,
+                viewer.cx.viewpoint(),
+                &**clock,
+            )
         }))
         .await;
         for (waiting, shown) in waiting.iter().zip(shown) {
-            let start = values.bytes.len();
-            let entry = self.settle(
-                values.entries[waiting.entry].attribute,
-                shown,
-                start,
-                &mut values.bytes,
-            );
-            values.entries[waiting.entry] = entry;
+            let index = values.entries[waiting.entry].attribute;
+            self.keep(index, viewer, &shown);
+            values.entries[waiting.entry] = self.settle(index, shown, &mut values.bytes);
         }
     }
 
@@ -223,6 +195,10 @@ impl Evaluator<'_> {
             Ok(None) => Some(AttributeStatus::Error),
             Err(_) => Some(AttributeStatus::Panic),
         };
+        if let Some(cut) = cut_strings(&bytes[start..], self.limits.max_string_length) {
+            bytes.truncate(start);
+            bytes.extend_from_slice(&cut);
+        }
         values
             .entries
             .push(self.bounded(index, status, None, start, &mut values.bytes));
@@ -236,14 +212,17 @@ impl Evaluator<'_> {
         values: &mut LiveValues,
         span: &tracing::Span,
     ) -> Option<Waiting> {
+        if let Some(shown) = self
+            .keeper(index, viewer)
+            .and_then(|keeper| keeper.kept(self.registry.generation, index))
+        {
+            let entry = self.settle(index, shown, &mut values.bytes);
+            values.entries.push(entry);
+            return None;
+        }
         let shared = self.table.attributes[index as usize].get_or_init(SharedAttribute::default);
-        let is_own = attribute.definition.takes_context
-            || matches!(
-                attribute.definition.cache,
-                Some(Cache::Turn | Cache::Session)
-            );
-        let slot = if is_own {
-            viewer.slots.slot(self.registry.generation, index)
+        let slot = if attribute.definition.takes_context {
+            viewer.session.slot(self.registry.generation, index)
         } else {
             Arc::clone(&shared.slot)
         };
@@ -257,16 +236,17 @@ impl Evaluator<'_> {
             pool: self.pool,
             running: &shared.running,
             span,
+            bounds: Bounds::new(self.limits),
         };
-        let start = values.bytes.len();
         match slot.ask(attribute, viewer.cx, timeout, &around) {
             Asked::Now(shown) => {
-                let entry = self.settle(index, shown, start, &mut values.bytes);
+                self.keep(index, viewer, &shown);
+                let entry = self.settle(index, shown, &mut values.bytes);
                 values.entries.push(entry);
                 None
             }
             Asked::Wait { flight, remaining } => {
-                let entry = values.entries.len();
+                let (entry, start) = (values.entries.len(), values.bytes.len());
                 values.entries.push(LiveEntry {
                     attribute: index,
                     status: None,
@@ -284,13 +264,35 @@ impl Evaluator<'_> {
         }
     }
 
-    fn settle(
-        &self,
-        index: AttributeIndex,
-        shown: Shown,
-        start: usize,
-        bytes: &mut Vec<u8>,
-    ) -> LiveEntry {
+    /// Who keeps the value of an attribute, beside the slot that obtains it.
+    fn keeper<'v>(&self, index: AttributeIndex, viewer: &Viewer<'v>) -> Option<&'v OwnValues> {
+        match self.registry.attribute(index).definition.cache? {
+            Cache::Turn => Some(viewer.turn),
+            Cache::Session => Some(viewer.session),
+            Cache::For(_) => None,
+        }
+    }
+
+    fn keep(&self, index: AttributeIndex, viewer: &Viewer<'_>, shown: &Shown) {
+        let definition = &self.registry.attribute(index).definition;
+        let Some(keeper) = self.keeper(index, viewer) else {
+            return;
+        };
+        // What another turn or session asked for is not kept when it is old, or may be another for this one.
+        let own = viewer.cx.viewpoint();
+        let is_own = shown.owner.is_some_and(|owner| {
+            owner.session == own.session
+                && (owner.turn == own.turn || definition.cache == Some(Cache::Session))
+        });
+        let is_anyones = shown.as_of.is_none() && !definition.takes_context;
+        if shown.outcome.is_ok() && (is_own || is_anyones) {
+            keeper.keep(self.registry.generation, index, shown.clone());
+        }
+    }
+
+    /// Writes a value that was brought within its limits when it was obtained.
+    fn settle(&self, index: AttributeIndex, shown: Shown, bytes: &mut Vec<u8>) -> LiveEntry {
+        let start = bytes.len();
         let status = match shown.outcome {
             Ok(json) => {
                 bytes.extend_from_slice(&json);
@@ -301,7 +303,7 @@ impl Evaluator<'_> {
         self.bounded(index, status, shown.as_of, start, bytes)
     }
 
-    /// Brings what was written since `start` within the limits, or replaces it by null.
+    /// Brings what was written since `start` within the limits of the view, or replaces it by null.
     fn bounded(
         &self,
         attribute: AttributeIndex,
@@ -310,16 +312,11 @@ impl Evaluator<'_> {
         start: usize,
         bytes: &mut Vec<u8>,
     ) -> LiveEntry {
-        if status.is_none() {
-            if let Some(cut) = cut_strings(&bytes[start..], self.limits.max_string_length) {
-                bytes.truncate(start);
-                bytes.extend_from_slice(&cut);
-            }
-            if bytes.len() - start > self.limits.attribute
-                || bytes.len() > self.limits.view_attributes
-            {
-                status = Some(AttributeStatus::LimitExceeded);
-            }
+        if status.is_none()
+            && (bytes.len() - start > self.limits.attribute
+                || bytes.len() > self.limits.view_attributes)
+        {
+            status = Some(AttributeStatus::LimitExceeded);
         }
         if status.is_some() {
             bytes.truncate(start);

@@ -12,10 +12,12 @@ use tokio::sync::Notify;
 use tokio::task::AbortHandle;
 use tracing::Instrument as _;
 
+use super::bounds::Bounds;
 use super::pool::BlockingPool;
 use crate::registry::RegisteredAttribute;
 use crate::skill::{
-    AttributeContext, AttributeReader, BoxFuture, Cache, Clock, Evaluation, Timestamp, TurnId, lock,
+    AttributeContext, AttributeReader, BoxFuture, Cache, Clock, Evaluation, Timestamp, Viewpoint,
+    lock,
 };
 
 /// Evaluations of one context-taking blocking attribute that may run at once.
@@ -56,10 +58,16 @@ impl AttributeStatus {
 pub(crate) type Outcome = Result<Arc<[u8]>, AttributeStatus>;
 
 /// A value to show, and when it was obtained if that is not now.
+#[derive(Clone)]
 pub(crate) struct Shown {
     pub(crate) outcome: Outcome,
     pub(crate) as_of: Option<Timestamp>,
+    /// Who began the evaluation; nobody, when there was none.
+    pub(crate) owner: Option<Viewpoint>,
 }
+
+/// Evaluations that are waited for longer than they may take are remembered for so many sessions.
+const MOST_WAITING: usize = 64;
 
 /// One attribute as one party sees it (all sessions, or one): its last value and the evaluation that is running.
 ///
@@ -75,22 +83,22 @@ struct State {
     known: Option<Known>,
     flight: Option<Flight>,
     flights: u64,
-    /// The known value came after somebody had stopped waiting for it.
-    is_late: bool,
 }
 
-#[derive(Clone)]
 struct Known {
     outcome: Outcome,
     at: Timestamp,
-    turn: TurnId,
+    owner: Viewpoint,
+    /// The sessions that asked for it and were not shown it.
+    waiting: Vec<u64>,
 }
 
 struct Flight {
     number: u64,
     started: Timestamp,
-    turn: TurnId,
-    was_given_up: bool,
+    owner: Viewpoint,
+    /// The sessions that asked for it.
+    waiting: Vec<u64>,
     abort: Option<AbortHandle>,
 }
 
@@ -101,6 +109,7 @@ pub(crate) struct Surroundings<'a> {
     pub(crate) running: &'a Arc<AtomicU32>,
     /// What an evaluation does belongs to it, wherever it runs.
     pub(crate) span: &'a tracing::Span,
+    pub(crate) bounds: Bounds,
 }
 
 /// A slot was asked: it answers at once, or must be waited for.
@@ -119,12 +128,14 @@ impl Slot {
         around: &Surroundings<'_>,
     ) -> Asked {
         let now = around.clock.now();
+        let viewpoint = cx.viewpoint();
         let number = {
             let mut state = lock(&self.state);
-            if let Some(shown) = state.kept(attribute.definition.cache, cx.turn_id(), now) {
+            if let Some(shown) = state.kept(attribute.definition.cache, viewpoint, now) {
                 return Asked::Now(shown);
             }
-            if let Some(flight) = &state.flight {
+            if let Some(flight) = &mut state.flight {
+                flight.await_by(viewpoint.session);
                 // One that has had its time once is not waited for again, by anybody.
                 let remaining = timeout.saturating_sub(now.since(flight.started));
                 return Asked::Wait {
@@ -137,8 +148,8 @@ impl Slot {
             state.flight = Some(Flight {
                 number,
                 started: now,
-                turn: cx.turn_id(),
-                was_given_up: false,
+                owner: viewpoint,
+                waiting: vec![viewpoint.session],
                 abort: None,
             });
             number
@@ -146,9 +157,11 @@ impl Slot {
         match self.start(number, attribute, cx, around) {
             Some(outcome) => {
                 self.land(number, outcome.clone(), now);
+                self.served(viewpoint);
                 Asked::Now(Shown {
                     outcome,
                     as_of: None,
+                    owner: Some(viewpoint),
                 })
             }
             None => Asked::Wait {
@@ -166,7 +179,7 @@ impl Slot {
         around: &Surroundings<'_>,
     ) -> Option<Outcome> {
         if attribute.definition.evaluation != Evaluation::Lazy {
-            return Some(read_outcome(&attribute.reader, cx));
+            return Some(read(&attribute.reader, cx, around.bounds));
         }
         match catch_unwind(AssertUnwindSafe(|| attribute.reader.future(cx))) {
             Err(_) => Some(Err(AttributeStatus::Panic)),
@@ -181,16 +194,20 @@ impl Slot {
         future: BoxFuture<'static, Result<Vec<u8>, crate::skill::AttributeFault>>,
         around: &Surroundings<'_>,
     ) -> Option<Outcome> {
-        let mut future = Box::pin(AssertUnwindSafe(future).catch_unwind().map(
-            |result| match result {
-                Ok(Ok(json)) => Ok(Arc::from(json)),
-                Ok(Err(fault)) => {
-                    tracing::debug!(error = %fault, "attribute failed");
-                    Err(AttributeStatus::Error)
-                }
-                Err(_) => Err(AttributeStatus::Panic),
-            },
-        ));
+        let bounds = around.bounds;
+        let mut future =
+            Box::pin(
+                AssertUnwindSafe(future)
+                    .catch_unwind()
+                    .map(move |result| match result {
+                        Ok(Ok(json)) => bounds.bounded(json),
+                        Ok(Err(fault)) => {
+                            tracing::debug!(error = %fault, "attribute failed");
+                            Err(AttributeStatus::Error)
+                        }
+                        Err(_) => Err(AttributeStatus::Panic),
+                    }),
+            );
         // Many are ready at once, and a task costs more than they do. A future that is not is polled again by its task.
         if let Poll::Ready(outcome) = future.poll_unpin(&mut Context::from_waker(Waker::noop())) {
             return Some(outcome);
@@ -230,12 +247,16 @@ impl Slot {
             count: is_bounded.then(|| Arc::clone(around.running)),
         };
         let (slot, clock) = (Arc::downgrade(self), Arc::clone(around.clock));
-        let (reader, cx) = (attribute.reader.clone(), cx.clone());
+        let (reader, cx, bounds) = (attribute.reader.clone(), cx.clone(), around.bounds);
         let span = around.span.clone();
         let submitted = around.pool.submit(move || {
             let _running = running;
             let _entered = span.enter();
-            let outcome = read_outcome(&reader, &cx);
+            if slot.strong_count() == 0 {
+                // Whoever asked has gone while it waited for a thread.
+                return;
+            }
+            let outcome = read(&reader, &cx, bounds);
             if let Some(slot) = slot.upgrade() {
                 slot.land(number, outcome, clock.now());
             }
@@ -244,27 +265,42 @@ impl Slot {
     }
 
     /// Waits for an evaluation that was asked for.
-    pub(crate) async fn wait(&self, flight: u64, remaining: Duration, clock: &dyn Clock) -> Shown {
+    ///
+    /// Whoever gives up, or is dropped, is shown the value when it asks next.
+    pub(crate) async fn wait(
+        &self,
+        flight: u64,
+        remaining: Duration,
+        viewpoint: Viewpoint,
+        clock: &dyn Clock,
+    ) -> Shown {
+        let give_up = || {
+            self.landed(flight, viewpoint).unwrap_or(Shown {
+                outcome: Err(AttributeStatus::Timeout),
+                as_of: None,
+                owner: None,
+            })
+        };
         if remaining.is_zero() {
-            return self.give_up(flight);
+            return give_up();
         }
         let mut sleep = clock.sleep(remaining);
         loop {
             let mut done = pin!(self.done.notified());
             // Registered before the look, so that a landing between the two is not missed.
             done.as_mut().enable();
-            if let Some(shown) = self.landed(flight) {
+            if let Some(shown) = self.landed(flight, viewpoint) {
                 return shown;
             }
             match select(done, &mut sleep).await {
                 Either::Left(_) => {}
-                Either::Right(_) => return self.give_up(flight),
+                Either::Right(_) => return give_up(),
             }
         }
     }
 
-    fn landed(&self, flight: u64) -> Option<Shown> {
-        let state = lock(&self.state);
+    fn landed(&self, flight: u64, viewpoint: Viewpoint) -> Option<Shown> {
+        let mut state = lock(&self.state);
         if state
             .flight
             .as_ref()
@@ -272,80 +308,100 @@ impl Slot {
         {
             return None;
         }
-        let outcome = state
-            .known
-            .as_ref()
-            .map_or(Err(AttributeStatus::Timeout), |known| known.outcome.clone());
+        let known = state.known.as_mut()?;
+        known.serve(viewpoint);
         Some(Shown {
-            outcome,
+            outcome: known.outcome.clone(),
             as_of: None,
+            owner: Some(known.owner),
         })
     }
 
-    fn give_up(&self, flight: u64) -> Shown {
-        if let Some(shown) = self.landed(flight) {
-            return shown;
-        }
-        if let Some(running) = lock(&self.state).flight.as_mut() {
-            running.was_given_up = true;
-        }
-        Shown {
-            outcome: Err(AttributeStatus::Timeout),
-            as_of: None,
+    fn served(&self, viewpoint: Viewpoint) {
+        if let Some(known) = &mut lock(&self.state).known {
+            known.serve(viewpoint);
         }
     }
 
     fn land(&self, number: u64, outcome: Outcome, at: Timestamp) {
         {
             let mut state = lock(&self.state);
-            let Some(flight) = state.flight.take_if(|flight| flight.number == number) else {
+            let Some(mut flight) = state.flight.take_if(|flight| flight.number == number) else {
                 return;
             };
-            state.is_late = flight.was_given_up && outcome.is_ok();
+            // Who waited for an earlier value in vain is as well served with this one.
+            for session in state
+                .known
+                .take()
+                .into_iter()
+                .flat_map(|known| known.waiting)
+            {
+                flight.await_by(session);
+            }
             state.known = Some(Known {
                 outcome,
                 at,
-                turn: flight.turn,
+                owner: flight.owner,
+                waiting: flight.waiting,
             });
         }
         self.done.notify_waiters();
     }
 }
 
+impl State {
+    /// The value that need not be obtained again: a late one, once for each who asked, or one kept for a time.
+    fn kept(
+        &mut self,
+        cache: Option<Cache>,
+        viewpoint: Viewpoint,
+        now: Timestamp,
+    ) -> Option<Shown> {
+        let known = self.known.as_mut()?;
+        let is_late = known.serve(viewpoint);
+        let is_fresh = match cache {
+            Some(Cache::For(duration)) => now.since(known.at) < duration,
+            // Kept by whoever asks.
+            Some(Cache::Turn | Cache::Session) | None => false,
+        };
+        (known.outcome.is_ok() && (is_late || is_fresh)).then(|| Shown {
+            outcome: known.outcome.clone(),
+            as_of: is_late.then_some(known.at),
+            owner: Some(known.owner),
+        })
+    }
+}
+
+impl Flight {
+    fn await_by(&mut self, session: u64) {
+        if self.waiting.len() < MOST_WAITING && !self.waiting.contains(&session) {
+            self.waiting.push(session);
+        }
+    }
+}
+
+impl Known {
+    /// Notes that a session sees the value; says whether it had waited for it.
+    fn serve(&mut self, viewpoint: Viewpoint) -> bool {
+        let place = self
+            .waiting
+            .iter()
+            .position(|session| *session == viewpoint.session);
+        place.map(|place| self.waiting.swap_remove(place)).is_some()
+    }
+}
+
 /// Evaluates a sync reader where it is called.
-fn read_outcome(reader: &AttributeReader, cx: &AttributeContext) -> Outcome {
+fn read(reader: &AttributeReader, cx: &AttributeContext, bounds: Bounds) -> Outcome {
     let mut out = Vec::new();
     match catch_unwind(AssertUnwindSafe(|| reader.read_now(cx, &mut out))) {
-        Ok(Some(Ok(()))) => Ok(Arc::from(out)),
+        Ok(Some(Ok(()))) => bounds.bounded(out),
         Ok(Some(Err(fault))) => {
             tracing::debug!(error = %fault, "attribute failed");
             Err(AttributeStatus::Error)
         }
         Ok(None) => Err(AttributeStatus::Error),
         Err(_) => Err(AttributeStatus::Panic),
-    }
-}
-
-impl State {
-    /// The value that need not be obtained again: a late one, once, or one that its cache still holds.
-    fn kept(&mut self, cache: Option<Cache>, turn: TurnId, now: Timestamp) -> Option<Shown> {
-        let known = self.known.as_ref()?;
-        if std::mem::take(&mut self.is_late) {
-            return Some(Shown {
-                outcome: known.outcome.clone(),
-                as_of: Some(known.at),
-            });
-        }
-        let is_fresh = known.outcome.is_ok()
-            && match cache? {
-                Cache::Turn => known.turn == turn,
-                Cache::Session => true,
-                Cache::For(duration) => now.since(known.at) < duration,
-            };
-        is_fresh.then(|| Shown {
-            outcome: known.outcome.clone(),
-            as_of: None,
-        })
     }
 }
 
