@@ -52,7 +52,7 @@ async fn each_dialect_has_its_own_keys() {
         ),
         (
             Dialect::OpenAiResponses,
-            plain(json!({ "type": "function", "parameters": schema })),
+            plain(json!({ "type": "function", "parameters": schema, "strict": false })),
         ),
         (Dialect::Anthropic, plain(json!({ "input_schema": schema }))),
         (

@@ -1,8 +1,15 @@
 //! What a review of the whole engine asked, each question as the behavior that answers it.
 
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 
-use super::stage::Stage;
+use serde_json::Value;
+use skills_engine::Level;
+use skills_engine::engine::{Searched, SkillSearch, ToolCall};
+use skills_engine::skill::{SkillBuilder, Span};
+use skills_engine::tools::Dialect;
+
+use super::stage::{Stage, call, sees, turn};
 
 #[tokio::test]
 async fn a_host_value_may_look_at_the_session_when_it_is_replaced() {
@@ -15,15 +22,41 @@ async fn a_host_value_may_look_at_the_session_when_it_is_replaced() {
     let stage = Stage::new().await;
     let session = stage.session("s1").await;
     let other = session.clone();
-    let thread = std::thread::spawn(move || {
+    let (done, wait) = mpsc::channel();
+    std::thread::spawn(move || {
         other.put(Looks(other.clone()));
         other.put(Looks(other.clone()));
+        done.send(())
     });
-    for _ in 0..1_000 {
-        if thread.is_finished() {
-            return;
-        }
-        std::thread::sleep(Duration::from_millis(10));
+    let answer = wait.recv_timeout(Duration::from_secs(10));
+    assert_eq!(answer, Ok(()), "it waits for itself");
+}
+
+#[tokio::test]
+async fn tool_lists_say_what_providers_would_else_assume() {
+    let stage = Stage::with(0, |builder| builder.without("psl-skill")).await;
+    let session = stage.session("s1").await;
+    let mut turn = turn(&session).await;
+    let view = turn.view().await.unwrap();
+    let tools: Value = serde_json::from_str(view.tools_json(Dialect::OpenAiResponses)).unwrap();
+    assert!(
+        tools
+            .as_array()
+            .unwrap()
+            .iter()
+            .all(|tool| tool["strict"] == false)
+    );
+    for dialect in [
+        Dialect::OpenAiChat,
+        Dialect::Anthropic,
+        Dialect::Mcp,
+        Dialect::Gemini,
+    ] {
+        assert!(!view.tools_json(dialect).contains("strict"), "{dialect:?}");
     }
-    panic!("it waits for itself");
+    let off = Stage::with(0, |builder| builder.enabled(false)).await;
+    let session = off.session("s1").await;
+    let mut turn = self::turn(&session).await;
+    let view = turn.view().await.unwrap();
+    assert_eq!(view.tools_json(Dialect::Gemini), "[]");
 }

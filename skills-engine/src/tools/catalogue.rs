@@ -166,6 +166,8 @@ fn write_definition(tool: &RegisteredTool, name: &str, dialect: Dialect, out: &m
         gemini_schema: Option<&'a RawValue>,
         #[serde(skip_serializing_if = "Option::is_none")]
         annotations: Option<Annotations>,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        strict: Option<bool>,
     }
     #[derive(Serialize)]
     struct Wrapped<'a> {
@@ -184,6 +186,7 @@ fn write_definition(tool: &RegisteredTool, name: &str, dialect: Dialect, out: &m
         mcp_schema: None,
         gemini_schema: None,
         annotations: None,
+        strict: None,
     };
     let written = match dialect {
         Dialect::OpenAiChat => {
@@ -204,6 +207,8 @@ fn write_definition(tool: &RegisteredTool, name: &str, dialect: Dialect, out: &m
             &Function {
                 kind: Some("function"),
                 parameters: Some(schema),
+                // Left out, it would be true there, and every optional argument a required one.
+                strict: Some(false),
                 ..plain
             },
         ),
