@@ -60,3 +60,33 @@ async fn tool_lists_say_what_providers_would_else_assume() {
     let view = turn.view().await.unwrap();
     assert_eq!(view.tools_json(Dialect::Gemini), "[]");
 }
+
+#[tokio::test]
+async fn a_search_of_the_host_gives_no_more_than_it_was_asked_for() {
+    struct Everything;
+    impl SkillSearch for Everything {
+        fn search(&self, _: &str, skills: &[Searched<'_>], _: usize) -> Vec<usize> {
+            (0..=skills.len()).cycle().take(10_000).collect()
+        }
+    }
+    let stage = Stage::with(0, |builder| builder.search(Arc::new(Everything))).await;
+    let found = stage.session("s1").await.search("any").await.unwrap();
+    assert_eq!(found.len(), 20);
+}
+
+#[tokio::test]
+async fn a_search_that_there_is_not_is_not_advised() {
+    let stage = Stage::with(0, |builder| {
+        let names = (0..30).map(|number| SkillBuilder::new(format!("skill-{number}")).build());
+        names.fold(builder.without("psl-skill"), |builder, skill| {
+            builder.with_skill(skill.unwrap())
+        })
+    })
+    .await;
+    let session = stage.session("s1").await;
+    let opened = session
+        .open("no-such", Level::Context, Span::UntilCleared, "")
+        .await;
+    let message = opened.unwrap_err().message;
+    assert!(message.ends_with("and 13 more"), "{message}");
+}

@@ -109,10 +109,12 @@ fn unknown_skill(epoch: &Epoch, id: &str) -> Fault {
         .map(|(_, skill)| format!("`{}`", skill.id))
         .collect();
     let more = known().count().saturating_sub(MOST);
-    let more = if more > 0 {
-        format!(" and {more} more, found with psl-skill__search_skills")
-    } else {
-        String::new()
+    let more = match more {
+        0 => String::new(),
+        more if epoch.texts.has_control() => {
+            format!(" and {more} more, found with psl-skill__search_skills")
+        }
+        more => format!(" and {more} more"),
     };
     let shown = shown(id, 64);
     Fault::new(

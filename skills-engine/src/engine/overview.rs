@@ -57,6 +57,7 @@ impl Control<'_> {
         Ok(found
             .into_iter()
             .filter_map(|position| known.get(position))
+            .take(MATCHES)
             .map(|(index, registered)| SkillMatch {
                 skill: (*registered.id).to_owned(),
                 name: registered.definition().name.clone().into_owned(),
