@@ -200,7 +200,7 @@ impl Turn {
             "execute_tool",
             "gen_ai.operation.name" = "execute_tool",
             "gen_ai.tool.name" = tracing::field::Empty,
-            "gen_ai.tool.call.id" = &*call.id,
+            "gen_ai.tool.call.id" = &*recorded_id(call),
             skill = tracing::field::Empty,
         );
         match self.admit(call) {
@@ -362,14 +362,14 @@ impl Turn {
         let skill = &epoch.registry.skill(registered.skill).id;
         let arguments = call.arguments.as_bytes();
         let kind = AuditKind::CallStarted {
-            call_id: Arc::clone(&call.id),
+            call_id: recorded_id(call),
             skill: Arc::clone(skill),
             tool: Arc::clone(&registered.name),
             arguments: engine.audit.argument_digest(arguments),
         };
-        engine
-            .audit
-            .record(engine.event(cell, Actor::Model, kind).turn(*id));
+        let event = engine.event(cell, Actor::Model, kind).turn(*id);
+        cell.touch(event.time);
+        engine.audit.record(event);
         let cx = ToolContext::new(
             Arc::clone(&self.scope),
             Arc::clone(&self.visibility) as Arc<dyn Visibility>,
@@ -411,7 +411,7 @@ impl Turn {
         let TurnCore {
             engine, cell, id, ..
         } = &*self.core;
-        let kind = AuditKind::call_refused(Arc::clone(&call.id), &call.name, fault.code);
+        let kind = AuditKind::call_refused(recorded_id(call), &call.name, fault.code);
         engine
             .audit
             .record(engine.event(cell, Actor::Model, kind).turn(*id));
@@ -423,6 +423,17 @@ impl Turn {
             most_bytes: engine.limits.result,
         }
     }
+}
+
+/// The id of a call for its records, which show 128 characters of it: the rest must take no room while they wait.
+fn recorded_id(call: &ToolCall) -> Arc<str> {
+    const MOST: usize = 128;
+    if call.id.len() <= MOST {
+        return Arc::clone(&call.id);
+    }
+    // One character more than is shown, so that the record shows that it was cut.
+    let cut: String = call.id.chars().take(MOST + 1).collect();
+    cut.into()
 }
 
 /// Writes down how a call ended, also when its future is dropped.
@@ -449,7 +460,7 @@ impl Drop for Running<'_> {
         }
         let registered = epoch.registry.tool(self.tool);
         let kind = AuditKind::CallEnded {
-            call_id: Arc::clone(&self.call.id),
+            call_id: recorded_id(self.call),
             skill: Arc::clone(&epoch.registry.skill(registered.skill).id),
             tool: Arc::clone(&registered.name),
             outcome: self.outcome,

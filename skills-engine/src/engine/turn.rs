@@ -117,6 +117,7 @@ impl Turn {
         let (mut session_edition, mut state) = self.core.cell.published();
         let now = self.core.engine.clock.now();
         self.core.cell.touch(now);
+        self.core.cell.touch(now);
         if state.next_expiry().is_some_and(|expires| expires <= now) {
             // The rule goes by time already; settling it writes it down. A store that fails is asked again next time.
             let _ = self.core.engine.settle(&self.core.cell).await;
@@ -285,9 +286,9 @@ impl Drop for Turn {
             views: self.views,
             outcome: self.outcome,
         };
-        engine
-            .audit
-            .record(engine.event(cell, Actor::System, kind).turn(*id));
+        let event = engine.event(cell, Actor::System, kind).turn(*id);
+        cell.touch(event.time);
+        engine.audit.record(event);
     }
 }
 
