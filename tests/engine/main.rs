@@ -29,6 +29,7 @@ mod programs;
 mod prompt;
 mod review;
 mod review_lazy;
+mod review_registry;
 mod rule;
 mod same_bytes;
 mod session;

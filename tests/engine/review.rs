@@ -33,6 +33,40 @@ async fn a_host_value_may_look_at_the_session_when_it_is_replaced() {
 }
 
 #[tokio::test]
+async fn a_session_whose_turn_makes_calls_is_not_idle() {
+    let stage = Stage::with(0, |builder| builder.session_idle(Duration::from_secs(60))).await;
+    let session = stage.session("s1").await;
+    let mut turn = turn(&session).await;
+    for _ in 0..10 {
+        assert!(sees(&mut turn, "alpha__look").await);
+        let results = turn.calls([call("alpha__look", "{}")]).await;
+        assert!(results.iter().all(|result| result.outcome.is_ok()));
+        stage.pass(Duration::from_secs(20), 1).await;
+    }
+    turn.finish().await.unwrap();
+    stage.pass(Duration::from_secs(50), 1).await;
+    assert!(
+        session.visibility().await.is_ok(),
+        "the turn ended just now"
+    );
+}
+
+#[tokio::test]
+async fn a_long_call_id_takes_no_room_in_the_audit_trail() {
+    let stage = Stage::new().await;
+    let session = stage.session("s1").await;
+    let mut turn = turn(&session).await;
+    let id = "é".repeat(1 << 19);
+    for name in ["alpha__look", "made_up"] {
+        let calls = (0..32).map(|_| ToolCall::new(id.as_str(), name, "{}"));
+        let results = turn.calls(calls).await;
+        assert!(results.messages().all(|message| *message.call_id == *id));
+    }
+    assert!(!stage.engine.audit().is_failing());
+    assert_eq!(stage.engine.audit().health().sinks[0].lost, 0);
+}
+
+#[tokio::test]
 async fn tool_lists_say_what_providers_would_else_assume() {
     let stage = Stage::with(0, |builder| builder.without("psl-skill")).await;
     let session = stage.session("s1").await;

@@ -1,5 +1,5 @@
 use std::any::{Any, TypeId};
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::fmt;
 use std::sync::Arc;
 
@@ -57,7 +57,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// Lists every id used twice and every schema that cannot be made.
+    /// Lists every id and name used twice and every schema that cannot be made.
     pub fn build(skills: Vec<Arc<dyn Skill>>) -> Result<Self, BuildError> {
         Self::build_generation(1, skills)
     }
@@ -70,6 +70,7 @@ impl Registry {
         let mut problems = duplicate_ids(&skills);
         let mut assembly = Assembly::default();
         for skill in skills {
+            problems.extend(names_used_twice(&*skill));
             assembly.add(skill, &mut problems);
         }
         let count = assembly
@@ -213,6 +214,25 @@ impl Assembly {
     }
 }
 
+/// Snapshots, and lists of tools, have one place for each name.
+fn names_used_twice(skill: &dyn Skill) -> Vec<String> {
+    let attributes = skill.attributes().iter();
+    let attributes = attributes.map(|attribute| ("attribute", &*attribute.definition.name));
+    let tools = skill.tools().iter();
+    let tools = tools.map(|tool| ("tool", &*tool.definition.name));
+    let mut seen = HashSet::new();
+    attributes
+        .chain(tools)
+        .filter(|member| !seen.insert(*member))
+        .map(|(noun, name)| {
+            format!(
+                "skill `{}` has two {noun}s named `{name}`; rename one",
+                skill.definition().id
+            )
+        })
+        .collect()
+}
+
 fn type_of(instance: &Instance) -> TypeId {
     let any: &dyn Any = &**instance;
     any.type_id()
@@ -243,7 +263,8 @@ fn digest_of(
         digest
             .text(&definition.version)
             .text(definition.base_level.as_str());
-        digest.text(registered.skill.instructions().unwrap_or_default());
+        digest.optional(registered.skill.instructions());
+        digest.count(definition.tags.len());
         for tag in &definition.tags {
             digest.text(tag);
         }
@@ -258,7 +279,7 @@ fn digest_of(
                 .text(&definition.description)
                 .text(&tool.input_schema);
             digest
-                .text(definition.title.as_deref().unwrap_or_default())
+                .optional(definition.title.as_deref())
                 .text(definition.level.as_str());
             digest.flags(&[
                 definition.expose as u8,
@@ -281,9 +302,7 @@ fn digest_of(
             digest
                 .text(definition.level.as_str())
                 .flags(&[definition.expose as u8]);
-            if let Some(json) = attribute.reader.constant() {
-                digest.text(json);
-            }
+            digest.optional(attribute.reader.constant());
         }
     }
     digest.0.finalize().into()
@@ -296,6 +315,16 @@ impl Fields {
     fn text(&mut self, text: &str) -> &mut Self {
         self.0.update((text.len() as u64).to_le_bytes());
         self.0.update(text);
+        self
+    }
+
+    fn optional(&mut self, text: Option<&str>) -> &mut Self {
+        self.flags(&[u8::from(text.is_some())]);
+        self.text(text.unwrap_or_default())
+    }
+
+    fn count(&mut self, count: usize) -> &mut Self {
+        self.0.update((count as u64).to_le_bytes());
         self
     }
 
