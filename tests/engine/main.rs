@@ -30,6 +30,7 @@ mod prompt;
 mod review;
 mod review_lazy;
 mod review_registry;
+mod review_rule;
 mod rule;
 mod same_bytes;
 mod session;
