@@ -1,15 +1,17 @@
 //! What a review of the whole engine asked, each question as the behavior that answers it.
 
+use std::pin::pin;
 use std::sync::{Arc, mpsc};
+use std::task::{Context, Waker};
 use std::time::Duration;
 
 use serde_json::Value;
 use skills_engine::Level;
 use skills_engine::engine::{Searched, SkillSearch, ToolCall};
-use skills_engine::skill::{SkillBuilder, Span};
+use skills_engine::skill::{Code, Limits, SkillBuilder, Span};
 use skills_engine::tools::Dialect;
 
-use super::stage::{Stage, call, sees, turn};
+use super::stage::{Stage, call, outcome, sees, turn};
 
 #[tokio::test]
 async fn a_host_value_may_look_at_the_session_when_it_is_replaced() {
@@ -123,4 +125,27 @@ async fn a_search_that_there_is_not_is_not_advised() {
         .await;
     let message = opened.unwrap_err().message;
     assert!(message.ends_with("and 13 more"), "{message}");
+}
+
+/// Whether a future that is polled once, and dropped, was not done.
+fn is_pending<T>(future: impl Future<Output = T>) -> bool {
+    let mut cx = Context::from_waker(Waker::noop());
+    pin!(future).as_mut().poll(&mut cx).is_pending()
+}
+
+#[tokio::test]
+async fn a_view_that_nobody_got_is_not_the_latest() {
+    let mut limits = Limits::default();
+    limits.audit_queue = 64;
+    let stage = Stage::with(100, |builder| builder.limits(limits)).await;
+    let session = stage.session("s1").await;
+    let mut turn = turn(&session).await;
+    turn.view().await.unwrap();
+    turn.open("alpha", Level::Context, "").await.unwrap();
+    // So many records wait that whoever makes more gives way.
+    let calls = (0..17).map(|_| call("alpha__look", "{}"));
+    assert!(is_pending(turn.calls(calls)));
+    assert!(is_pending(turn.view()));
+    let code = outcome(&mut turn, "alpha__act", "{}").await;
+    assert_eq!(code, Err(Code::Hidden));
 }

@@ -114,9 +114,10 @@ impl Turn {
             let span = tracing::debug_span!(parent: &self.span, "view");
             return Ok(self.look(layout).instrument(span).await);
         }
+        // Before the view is made: one that is not handed out because the future is dropped must not be the latest.
+        self.core.engine.audit.relieve().await;
         let (mut session_edition, mut state) = self.core.cell.published();
         let now = self.core.engine.clock.now();
-        self.core.cell.touch(now);
         self.core.cell.touch(now);
         if state.next_expiry().is_some_and(|expires| expires <= now) {
             // The rule goes by time already; settling it writes it down. A store that fails is asked again next time.
@@ -129,7 +130,6 @@ impl Turn {
         let layout = self.core.epoch.layout(&steps);
         let span = tracing::debug_span!(parent: &self.span, "view");
         let view = self.look(layout).instrument(span).await;
-        self.core.engine.audit.relieve().await;
         if let Some(last) = &mut self.last {
             last.session_edition = Some(session_edition);
             last.turn_edition = turn_edition;
