@@ -4,7 +4,7 @@ use super::control::Control;
 use super::turn_core::TurnCore;
 use crate::skill::{
     Actor, BoxFuture, Cleared, Fault, SetVisibility, SkillMatch, SkillVisibility, Visibility,
-    VisibilityChange,
+    VisibilityChange, sealed,
 };
 
 /// What the tools of a turn are given: the turn's session as the model sees and changes it.
@@ -27,6 +27,8 @@ impl TurnVisibility {
         }
     }
 }
+
+impl sealed::Sealed for TurnVisibility {}
 
 impl Visibility for TurnVisibility {
     fn set(&self, request: SetVisibility) -> BoxFuture<'_, Result<VisibilityChange, Fault>> {

@@ -92,8 +92,7 @@ pub(crate) type ValueFuture = BoxFuture<'static, Result<Vec<u8>, AttributeFault>
 
 /// How an attribute's value is obtained, always as JSON text.
 #[derive(Clone)]
-#[non_exhaustive]
-pub enum AttributeReader {
+pub(crate) enum AttributeReader {
     /// A value that never changes.
     Constant(Arc<str>),
     /// A function of the context; when the attribute is lazy, it runs on a thread of the engine's pool.
@@ -101,13 +100,11 @@ pub enum AttributeReader {
     /// A future.
     Async(Arc<AsyncRead>),
     /// A sync method of an annotated type.
-    #[doc(hidden)]
     Method(
         Instance,
         fn(&Instance, &AttributeContext, &mut Vec<u8>) -> Result<(), AttributeFault>,
     ),
     /// An async method of an annotated type.
-    #[doc(hidden)]
     AsyncMethod(Instance, fn(&Instance, AttributeContext) -> ValueFuture),
 }
 
@@ -229,6 +226,9 @@ impl Attribute {
     }
 
     /// A value awaited in every view, beside the others and under a deadline.
+    ///
+    /// The future is first polled in the view's own task, so it must not block its thread; what does belongs into
+    /// [`blocking`](Self::blocking).
     pub fn lazy<T, F>(
         name: impl Into<Cow<'static, str>>,
         description: impl Into<Cow<'static, str>>,

@@ -13,7 +13,7 @@ use super::{Actor, Principal, SessionId, TurnId, TurnRequest, Visibility};
 
 /// Values of the host by type, as a session carries them to its tools.
 #[derive(Default)]
-pub struct HostValues {
+pub(crate) struct HostValues {
     // Most sessions carry none, and must then cost no map.
     values: OnceLock<Box<RwLock<ValueMap>>>,
 }
@@ -22,7 +22,7 @@ type ValueMap = HashMap<TypeId, Arc<dyn Any + Send + Sync>>;
 
 impl HostValues {
     /// Puts a value, replacing an earlier one of its type.
-    pub fn put<T: Send + Sync + 'static>(&self, value: T) {
+    pub(crate) fn put<T: Send + Sync + 'static>(&self, value: T) {
         let map = self.values.get_or_init(Box::default);
         let replaced = map
             .write()
@@ -33,8 +33,7 @@ impl HostValues {
     }
 
     /// The value of a type, if one was put.
-    #[must_use]
-    pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+    pub(crate) fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         let map = self
             .values
             .get()?
@@ -118,7 +117,7 @@ pub struct Progress {
 }
 
 /// What lasts as long as a turn and is handed to its tools and attributes.
-pub struct TurnScope {
+pub(crate) struct TurnScope {
     pub(crate) session: Arc<SessionScope>,
     pub(crate) id: TurnId,
     pub(crate) request: TurnRequest,

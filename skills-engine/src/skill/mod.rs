@@ -26,18 +26,15 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use self::arguments::{Argument, Arguments};
-pub(crate) use self::attribute::write_json;
 pub use self::attribute::{
-    Attribute, AttributeDefinition, AttributeFault, AttributeReader, AttributeValue, Cache,
-    Evaluation,
+    Attribute, AttributeDefinition, AttributeFault, AttributeValue, Cache, Evaluation,
 };
+pub(crate) use self::attribute::{AttributeReader, write_json};
 pub use self::builder::{BuiltSkill, SkillBuilder};
 pub(crate) use self::clock::within;
 pub use self::clock::{Clock, SystemClock, Timestamp};
-pub(crate) use self::context::Viewpoint;
-pub use self::context::{
-    AttributeContext, HostValues, Progress, SessionScope, ToolContext, TurnScope,
-};
+pub use self::context::{AttributeContext, Progress, SessionScope, ToolContext};
+pub(crate) use self::context::{TurnScope, Viewpoint};
 pub use self::fault::{Code, Fault};
 pub use self::identity::{Actor, Principal, SessionId, TurnId};
 pub use self::level::{Expose, Level, UnknownLevel};
@@ -53,9 +50,11 @@ pub use self::request::{Message, TurnRequest};
 pub(crate) use self::schema::SchemaCache;
 pub use self::schema::{SchemaFunction, normalize_schema, output_schema_of, schema_of};
 pub(crate) use self::text::{is_hidden, nearest, push_visible, shown};
+pub(crate) use self::tool::ToolHandler;
 pub use self::tool::{
-    Annotations, Call, InputSchema, NoArguments, Tool, ToolDefinition, ToolHandler, ToolResult,
+    Annotations, Call, InputSchema, NoArguments, Tool, ToolDefinition, ToolResult,
 };
+pub(crate) use self::visibility::sealed;
 pub use self::visibility::{
     Cleared, SetVisibility, SkillMatch, SkillVisibility, Span, StandingGrant, Visibility,
     VisibilityChange,

@@ -134,12 +134,10 @@ pub struct NoArguments {}
 
 /// How a tool is called.
 #[derive(Clone)]
-#[non_exhaustive]
-pub enum ToolHandler {
+pub(crate) enum ToolHandler {
     /// A closure.
     Closure(Arc<CallClosure>),
     /// A method of an annotated type.
-    #[doc(hidden)]
     Method(Instance, fn(&Instance, &[u8], &ToolContext) -> Call),
 }
 

@@ -147,8 +147,13 @@ pub struct SkillMatch {
     pub level: Level,
 }
 
-/// What a tool can see and change of its own session; implemented by the engine.
-pub trait Visibility: Send + Sync {
+/// Only the engine implements [`Visibility`], so that it can offer more in a later release.
+pub(crate) mod sealed {
+    pub trait Sealed {}
+}
+
+/// What a tool can see and change of its own session; implemented by the engine alone.
+pub trait Visibility: sealed::Sealed + Send + Sync {
     /// Sets the level of a skill, as the actor of the call.
     fn set(&self, request: SetVisibility) -> BoxFuture<'_, Result<VisibilityChange, Fault>>;
 
@@ -191,6 +196,8 @@ impl NoVisibility {
         ))))
     }
 }
+
+impl sealed::Sealed for NoVisibility {}
 
 impl Visibility for NoVisibility {
     fn set(&self, _request: SetVisibility) -> BoxFuture<'_, Result<VisibilityChange, Fault>> {
