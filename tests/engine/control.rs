@@ -363,6 +363,19 @@ async fn what_input_can_make_long_is_limited() {
 }
 
 #[tokio::test]
+async fn a_host_that_opens_above_its_own_limit_is_told_what_caps_it() {
+    let engine = helpdesk::engine().await;
+    let session = session(&engine).await;
+    session.limit("helpdesk", Level::Metadata).await.unwrap();
+    let opened = |level| session.open("helpdesk", level, Span::UntilCleared, "");
+    let change = opened(Level::Context).await.unwrap();
+    assert_eq!(change.new_level, Level::Metadata);
+    assert_eq!(change.capped_by, Some(Level::Metadata));
+    session.lift_limit("helpdesk").await.unwrap();
+    assert_eq!(opened(Level::Complete).await.unwrap().capped_by, None);
+}
+
+#[tokio::test]
 async fn a_limit_binds_everyone_below_the_host() {
     let engine = helpdesk::engine().await;
     let session = session(&engine).await;

@@ -247,7 +247,7 @@ async fn se04_a_ceiling_hides_even_what_is_exposed_always() {
     assert!(!view.system_prompt().contains("ping"));
     assert_eq!(
         answer(&mut turn, "helpdesk__ping", "{}").await,
-        "hidden: `helpdesk` is at METADATA; open `helpdesk` at COMPLETE with psl-skill__set_skill_visibility first"
+        "hidden: `helpdesk` is limited to CONTEXT in this session. Do without it"
     );
     session.lift_limit("helpdesk").await.unwrap();
     assert_eq!(tools(&turn.view().await.unwrap()), ["helpdesk__ping"]);

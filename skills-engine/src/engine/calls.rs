@@ -1,15 +1,19 @@
 use std::sync::Arc;
+use std::time::Duration;
 
 use futures_util::future::join_all;
 use tracing::Instrument as _;
 
+use super::change::event_at;
 use super::fence::fenced;
 use super::turn::Turn;
 use super::turn_core::TurnCore;
 use crate::audit::AuditKind;
 use crate::registry::ToolIndex;
 use crate::session::{Decision, MemberFacts, decide};
-use crate::skill::{Actor, Code, Fault, ToolContext, ToolOutput, Visibility, nearest, shown};
+use crate::skill::{
+    Actor, Code, Fault, Timestamp, ToolContext, ToolOutput, Visibility, nearest, shown,
+};
 use crate::tools::{Dispatch, dispatch};
 
 /// A call that a model asked for.
@@ -203,7 +207,9 @@ impl Turn {
             "gen_ai.tool.call.id" = &*recorded_id(call),
             skill = tracing::field::Empty,
         );
-        match self.admit(call) {
+        // Read once for all that happens before the tool runs.
+        let now = self.core.engine.clock.now();
+        match self.admit(call, now) {
             Ok(tool) => {
                 let registered = self.core.epoch.registry.tool(tool);
                 if !span.is_disabled() {
@@ -213,14 +219,14 @@ impl Turn {
                         &*self.core.epoch.registry.skill(registered.skill).id,
                     );
                 }
-                self.run(call, tool).instrument(span).await
+                self.run(call, tool, now).instrument(span).await
             }
             Err(fault) => self.refuse(call, fault),
         }
     }
 
     /// Everything that must hold before anything runs.
-    fn admit(&self, call: &ToolCall) -> Result<ToolIndex, Fault> {
+    fn admit(&self, call: &ToolCall, now: Timestamp) -> Result<ToolIndex, Fault> {
         let TurnCore {
             engine,
             cell,
@@ -235,10 +241,18 @@ impl Turn {
         let registered = epoch.registry.tool(tool);
         let definition = &registered.definition;
         let skill = epoch.registry.skill(registered.skill);
-        match self.decide(tool) {
+        match self.decide(tool, now) {
             Decision::Visible => {}
             Decision::Hidden { have, need } => {
                 let id = &skill.id;
+                if let Some(ceiling) = cell.published().1.standing(id).ceiling()
+                    && ceiling < need
+                {
+                    return Err(Fault::new(
+                        Code::Hidden,
+                        format!("`{id}` is limited to {ceiling} in this session. Do without it"),
+                    ));
+                }
                 let next = if epoch.texts.has_control() {
                     format!("open `{id}` at {need} with psl-skill__set_skill_visibility first")
                 } else {
@@ -316,13 +330,8 @@ impl Turn {
         )
     }
 
-    fn decide(&self, tool: ToolIndex) -> Decision {
-        let TurnCore {
-            engine,
-            cell,
-            epoch,
-            ..
-        } = &*self.core;
+    fn decide(&self, tool: ToolIndex, now: Timestamp) -> Decision {
+        let TurnCore { cell, epoch, .. } = &*self.core;
         let registered = epoch.registry.tool(tool);
         let skill = epoch.registry.skill(registered.skill);
         let state = cell.published().1;
@@ -336,11 +345,11 @@ impl Turn {
             Some(&member),
             &state.standing(&skill.id),
             turn,
-            engine.clock.now(),
+            now,
         )
     }
 
-    async fn run(&self, call: &ToolCall, tool: ToolIndex) -> CallResult {
+    async fn run(&self, call: &ToolCall, tool: ToolIndex, now: Timestamp) -> CallResult {
         let TurnCore {
             engine,
             cell,
@@ -367,9 +376,10 @@ impl Turn {
             tool: Arc::clone(&registered.name),
             arguments: engine.audit.argument_digest(arguments),
         };
-        let event = engine.event(cell, Actor::Model, kind).turn(*id);
-        cell.touch(event.time);
-        engine.audit.record(event);
+        cell.touch(now);
+        engine
+            .audit
+            .record(event_at(now, cell, Actor::Model, kind).turn(*id));
         let cx = ToolContext::new(
             Arc::clone(&self.scope),
             Arc::clone(&self.visibility) as Arc<dyn Visibility>,
@@ -381,7 +391,7 @@ impl Turn {
             call,
             tool,
             cx: &cx,
-            started: engine.clock.monotonic_nanos(),
+            started: (now, engine.clock.monotonic_nanos()),
             outcome: Err(Code::Cancelled),
         };
         let outcome = dispatch(Dispatch {
@@ -442,7 +452,8 @@ struct Running<'a> {
     call: &'a ToolCall,
     tool: ToolIndex,
     cx: &'a ToolContext,
-    started: u64,
+    /// The time, and the monotonic reading that goes with it.
+    started: (Timestamp, u64),
     outcome: Result<(), Code>,
 }
 
@@ -458,16 +469,22 @@ impl Drop for Running<'_> {
         if self.outcome == Err(Code::Cancelled) {
             self.cx.cancel();
         }
+        let (started, reading) = self.started;
+        let latency_ns = engine.clock.monotonic_nanos().saturating_sub(reading);
+        // The end is told from the beginning: one clock fewer to read.
+        let ended = started
+            .checked_add(Duration::from_nanos(latency_ns))
+            .unwrap_or(started);
         let registered = epoch.registry.tool(self.tool);
         let kind = AuditKind::CallEnded {
             call_id: recorded_id(self.call),
             skill: Arc::clone(&epoch.registry.skill(registered.skill).id),
             tool: Arc::clone(&registered.name),
             outcome: self.outcome,
-            latency_ns: engine.clock.monotonic_nanos().saturating_sub(self.started),
+            latency_ns,
         };
         engine
             .audit
-            .record(engine.event(cell, Actor::Model, kind).turn(*id));
+            .record(event_at(ended, cell, Actor::Model, kind).turn(*id));
     }
 }

@@ -147,7 +147,7 @@ impl EngineInner {
     }
 
     pub(super) fn event(&self, cell: &Cell, actor: Actor, kind: AuditKind) -> AuditEvent {
-        AuditEvent::new(self.clock.now(), actor, kind).scope(Arc::clone(&cell.scope))
+        event_at(self.clock.now(), cell, actor, kind)
     }
 
     fn events(
@@ -330,6 +330,11 @@ pub(super) fn too_many_pending() -> Fault {
         Code::StoreUnavailable,
         "too many changes of the session wait for the store or the audit trail. Try again later",
     )
+}
+
+/// What happened to a session at a moment.
+pub(super) fn event_at(time: Timestamp, cell: &Cell, actor: Actor, kind: AuditKind) -> AuditEvent {
+    AuditEvent::new(time, actor, kind).scope(Arc::clone(&cell.scope))
 }
 
 pub(super) fn expired(grant: &StandingGrant, new: Level) -> AuditKind {

@@ -108,7 +108,7 @@ impl Control<'_> {
         };
         Ok(self.told(
             index,
-            old_level,
+            (old_level, level),
             (span, expires_at),
             changed.already_open,
             &seen_before,
@@ -170,7 +170,7 @@ impl Control<'_> {
         let after = self.cell.published().1;
         Ok(self.told(
             index,
-            outcome.old_level,
+            (outcome.old_level, level),
             ("turn", None),
             outcome.already_open,
             &seen_before,

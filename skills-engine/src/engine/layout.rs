@@ -32,6 +32,15 @@ impl Step {
         self.0 & DEVIATION != 0
     }
 
+    /// A number that tells sequences apart, almost always.
+    pub(crate) fn fingerprint(steps: &[Self]) -> u64 {
+        let mix = |hash: u64, step: &Self| {
+            (hash.rotate_left(5) ^ step.0).wrapping_mul(0x517c_c1b7_2722_0a95)
+        };
+        let hash = steps.iter().fold(steps.len() as u64, mix);
+        hash ^ (hash >> 32)
+    }
+
     fn kind(self) -> StepKind {
         let skill = u32::try_from((self.0 & !DEVIATION) >> 16).unwrap_or(u32::MAX);
         let high = level(self.0 >> 8);

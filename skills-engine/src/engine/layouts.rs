@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use dashmap::DashMap;
+use dashmap::mapref::entry::Entry;
 
 use super::layout::{Layout, Step};
 use crate::skill::lock;
@@ -11,7 +12,9 @@ use crate::skill::lock;
 ///
 /// A layout that is dropped here lives on in the views that show it, and is made anew when it is asked for again.
 pub(crate) struct Layouts {
-    kept: DashMap<Box<[Step]>, Kept>,
+    /// By fingerprint: hashing a long sequence well takes longer than comparing it. Of two sequences with one
+    /// fingerprint, the first is kept.
+    kept: DashMap<u64, Kept>,
     order: Mutex<Order>,
     most_bytes: usize,
 }
@@ -23,7 +26,7 @@ struct Kept {
 
 #[derive(Default)]
 struct Order {
-    queue: VecDeque<Box<[Step]>>,
+    queue: VecDeque<u64>,
     bytes: usize,
 }
 
@@ -37,34 +40,34 @@ impl Layouts {
     }
 
     pub(crate) fn get_or_make(&self, steps: &[Step], make: impl FnOnce() -> Layout) -> Arc<Layout> {
-        if let Some(kept) = self.kept.get(steps) {
+        let fingerprint = Step::fingerprint(steps);
+        if let Some(kept) = self.kept.get(&fingerprint)
+            && *kept.layout.steps == *steps
+        {
             // Written only once per round of the hand, so that readers do not take the line from each other.
             if !kept.was_used.load(Ordering::Relaxed) {
                 kept.was_used.store(true, Ordering::Relaxed);
             }
             return Arc::clone(&kept.layout);
         }
-        // Two callers may make the same layout at once; the bytes are the same, and the first one is kept.
         let layout = Arc::new(make());
-        let mut is_new = false;
-        let kept = self
-            .kept
-            .entry(steps.into())
-            .or_insert_with(|| {
-                is_new = true;
-                Kept {
+        match self.kept.entry(fingerprint) {
+            // Two callers may make the same layout at once; the bytes are the same, and the first one is kept.
+            Entry::Occupied(entry) if entry.get().layout.steps == layout.steps => {
+                return Arc::clone(&entry.get().layout);
+            }
+            Entry::Occupied(_) => return layout,
+            Entry::Vacant(entry) => {
+                entry.insert(Kept {
                     layout: Arc::clone(&layout),
                     was_used: AtomicBool::new(false),
-                }
-            })
-            .downgrade();
-        let layout = Arc::clone(&kept.layout);
-        drop(kept);
-        if is_new {
-            let mut order = lock(&self.order);
-            order.queue.push_back(steps.into());
-            self.charge(&mut order, &layout, layout.cost());
+                });
+            }
         }
+        let mut order = lock(&self.order);
+        order.queue.push_back(fingerprint);
+        self.charge(&mut order, &layout, layout.cost());
+        drop(order);
         layout
     }
 
@@ -73,7 +76,7 @@ impl Layouts {
         let mut order = lock(&self.order);
         let is_kept = self
             .kept
-            .get(&layout.steps)
+            .get(&Step::fingerprint(&layout.steps))
             .is_some_and(|kept| std::ptr::eq(Arc::as_ptr(&kept.layout), layout));
         if is_kept {
             self.charge(&mut order, layout, bytes);

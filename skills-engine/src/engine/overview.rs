@@ -120,7 +120,7 @@ impl Control<'_> {
     pub(super) fn told(
         &self,
         index: SkillIndex,
-        old_level: Level,
+        (old_level, asked): (Level, Level),
         (span, expires_at): (&'static str, Option<Timestamp>),
         already_open: bool,
         before: &Members,
@@ -139,6 +139,10 @@ impl Control<'_> {
             new_level: self.level(index, after),
             span,
             expires_at,
+            capped_by: after
+                .standing(&self.epoch.registry.skill(index).id)
+                .ceiling()
+                .filter(|ceiling| *ceiling < asked),
             already_open,
             new_tools: new(&seen.tools, &before.tools)
                 .into_iter()

@@ -75,10 +75,13 @@ impl Session {
 
     /// Sets the level of a skill, until it is cleared or for a time.
     ///
+    /// A host may open more than its own [limit](Self::limit) lets through: the grant waits until the limit is lifted, and
+    /// the answer says what caps it.
+    ///
     /// # Errors
     ///
     /// `unknown_skill`; `held_by` when a higher actor holds the skill at a higher level; `not_permitted` above a
-    /// ceiling or in a session that has ended; `limit_exceeded`; `conflict`; `store_unavailable`; `audit_unavailable`
+    /// ceiling, for actors below the host, or in a session that has ended; `limit_exceeded`; `conflict`; `store_unavailable`; `audit_unavailable`
     /// when the change raises something and its record cannot be written, in which case nothing was changed.
     pub async fn open(
         &self,

@@ -25,15 +25,33 @@ use crate::snapshot::{Evaluator, LiveValues, OwnValues, Viewer};
 ///
 /// # Examples
 ///
+/// The loop of an agent; `complete` stands for the call of a model.
+///
 /// ```
-/// # use skills_engine::{Engine, Principal, skill::TurnRequest};
-/// # async fn example(engine: Engine) -> Result<(), Box<dyn std::error::Error>> {
-/// let session = engine.new_session(Principal::local()).await?;
-/// let mut turn = session.turn(TurnRequest::user("What can you do?")).await?;
-/// let view = turn.view().await?;
-/// println!("{}", view.system_prompt());
+/// # use skills_engine::engine::ToolCall;
+/// # use skills_engine::tools::Dialect;
+/// # use skills_engine::{Engine, Session};
+/// # struct Reply { text: String, tool_calls: Vec<ToolCall> }
+/// # async fn complete(_system: &str, _tools: &str, _history: &[String]) -> Reply { unimplemented!() }
+/// # async fn example(session: Session) -> Result<String, Box<dyn std::error::Error>> {
+/// let mut history = vec!["Check health, then deploy payments.".to_owned()];
+/// let mut turn = session.turn(&*history[0]).await?;
+/// let answer = loop {
+///     let view = turn.view().await?; // before every model call
+///     let tools = view.tools_json(Dialect::OpenAiChat);
+///     let reply = complete(view.system_prompt(), tools, &history).await;
+///     if reply.tool_calls.is_empty() {
+///         break reply.text;
+///     }
+///     let results = turn.calls(reply.tool_calls).await;
+///     // One message for each call: `call_id`, `text`, `is_error`.
+///     history.extend(results.messages().map(|message| message.text));
+///     if results.return_direct() {
+///         break results.iter().map(|result| result.text()).collect();
+///     }
+/// };
 /// turn.finish().await?;
-/// # Ok(())
+/// # Ok(answer)
 /// # }
 /// ```
 #[must_use = "a turn that is dropped has ended"]

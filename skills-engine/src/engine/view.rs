@@ -91,7 +91,8 @@ impl View {
             .map(|tool| ViewTool { view: self, tool })
     }
 
-    /// The tool list as JSON text, in the wire form of a provider.
+    /// The tool list as JSON text, in the wire form of a provider; `[]` when no tool is visible, which some providers
+    /// refuse: leave the field out then.
     #[must_use]
     pub fn tools_json(&self, dialect: Dialect) -> &str {
         self.layout.list(&self.epoch, dialect)

@@ -1,8 +1,6 @@
 use std::borrow::Cow;
 
-use super::{
-    Attribute, Code, Fault, Level, Origin, Skill, SkillDefinition, Tool, check_skill_id, words_of,
-};
+use super::{Attribute, Code, Fault, Level, Skill, SkillDefinition, Tool, check_skill_id};
 
 /// Makes a skill without a Rust type.
 ///
@@ -29,17 +27,7 @@ pub struct SkillBuilder {
 impl SkillBuilder {
     /// Begins a skill; the name is the id in words until one is set.
     pub fn new(id: impl Into<Cow<'static, str>>) -> Self {
-        let id = id.into();
-        let definition = SkillDefinition {
-            name: words_of(&id).into(),
-            id,
-            description: Cow::Borrowed(""),
-            version: Cow::Borrowed("0.0.0"),
-            tags: Vec::new(),
-            base_level: Level::Metadata,
-            origin: Origin::default(),
-            is_alias: false,
-        };
+        let definition = SkillDefinition::new(id);
         Self {
             definition,
             attributes: Vec::new(),

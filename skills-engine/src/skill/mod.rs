@@ -121,3 +121,21 @@ pub struct SkillDefinition {
     /// Whether the skill stands under another id than its type was annotated with.
     pub(crate) is_alias: bool,
 }
+
+impl SkillDefinition {
+    /// A skill made at run time, for implementations of [`Skill`]; its name is the id in words until one is set.
+    #[must_use]
+    pub fn new(id: impl Into<Cow<'static, str>>) -> Self {
+        let id = id.into();
+        Self {
+            name: words_of(&id).into(),
+            id,
+            description: Cow::Borrowed(""),
+            version: Cow::Borrowed("0.0.0"),
+            tags: Vec::new(),
+            base_level: Level::Metadata,
+            origin: Origin::default(),
+            is_alias: false,
+        }
+    }
+}

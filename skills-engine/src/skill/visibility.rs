@@ -76,6 +76,9 @@ pub struct VisibilityChange {
         serialize_with = "optional_time"
     )]
     pub expires_at: Option<Timestamp>,
+    /// The ceiling that keeps the level below the one asked for.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub capped_by: Option<Level>,
     /// True when the request would have changed nothing, and nothing was changed.
     #[serde(skip_serializing_if = "std::ops::Not::not")]
     pub already_open: bool,
