@@ -2,11 +2,11 @@
 
 use serde_json::{Value, json};
 use skills_engine::Level;
-use skills_engine::skill::{Expose, Tool, ToolContext};
+use skills_engine::skill::{Expose, NoArguments, Tool, ToolContext};
 use skills_engine::tools::Dialect;
 use tests::{bare, session, turn};
 
-use crate::made::{NoArguments, skill};
+use crate::made::skill;
 
 const DIALECTS: [Dialect; 5] = [
     Dialect::OpenAiChat,

@@ -1,12 +1,6 @@
 //! Tools and skills made at run time, in few words.
 
-use schemars::JsonSchema;
-use serde::Deserialize;
-use skills_engine::skill::{BuiltSkill, Level, SkillBuilder, Tool, ToolContext};
-
-// A doc comment would be the description of every tool without arguments.
-#[derive(Deserialize, JsonSchema)]
-pub(crate) struct NoArguments {}
+use skills_engine::skill::{BuiltSkill, Level, NoArguments, SkillBuilder, Tool, ToolContext};
 
 /// A tool without arguments, visible from METADATA on.
 pub(crate) fn tool<F>(

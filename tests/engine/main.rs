@@ -38,4 +38,5 @@ mod sessions;
 mod spans;
 #[allow(dead_code, reason = "the binary `memory` uses the rest")]
 mod stage;
+mod store_events;
 mod turn_end;

@@ -10,7 +10,7 @@ use serde_json::Value;
 use skills_engine::audit::{AuditError, AuditRecord, AuditSink, MemoryRing};
 use skills_engine::engine::{EngineBuilder, ToolCall};
 use skills_engine::session::{
-    Purged, SessionKey, SessionState, StoreError, StoreOutcome, VisibilityStore,
+    Purged, SessionKey, SessionState, StateChange, StoreError, StoreOutcome, VisibilityStore,
 };
 use skills_engine::skill::{
     BoxFuture, Code, Expose, Fault, IntoToolResult, SkillBuilder, Timestamp, Tool, ToolContext,
@@ -138,11 +138,10 @@ impl VisibilityStore for Store {
     fn apply<'a>(
         &'a self,
         key: &'a SessionKey,
-        expected_version: u64,
-        next: Arc<SessionState>,
+        change: StateChange<'a>,
     ) -> BoxFuture<'a, Result<StoreOutcome, StoreError>> {
         let work = async move {
-            let outcome = self.inner.apply(key, expected_version, next).await;
+            let outcome = self.inner.apply(key, change).await;
             if matches!(outcome, Ok(StoreOutcome::Conflict(_))) {
                 self.conflicts.fetch_add(1, Ordering::Relaxed);
             }

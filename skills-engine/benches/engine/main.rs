@@ -202,6 +202,30 @@ fn call(bencher: Bencher<'_, '_>, sessions: usize) {
         });
 }
 
+/// The same after so many grants were made and taken back, and so many unknown names were called: no slower.
+#[divan::bench(args = [0, 10_000])]
+fn call_after_much(bencher: Bencher<'_, '_>, before: usize) {
+    let world = World::new(0);
+    let (session, mut turn) = turn_with(&world, 16);
+    for index in 0..before {
+        open(&world, &session, 16);
+        world
+            .block_on(session.clear(&skill_id(16)))
+            .expect("cleared");
+        let unknown = ToolCall::new("call_abc123", format!("unknown_{index}"), "{}");
+        world.block_on(turn.calls([unknown]));
+    }
+    look(&mut turn);
+    let turn = std::cell::RefCell::new(turn);
+    bencher
+        .with_inputs(|| {
+            world.settle();
+            let name = format!("{}__tool_0", skill_id(3));
+            ToolCall::new("call_abc123", name, fixture::ARGUMENTS)
+        })
+        .bench_local_values(|call| turn.borrow_mut().calls([call]).now_or_never());
+}
+
 /// Decoding, handler and serializing alone.
 #[divan::bench]
 fn call_floor(bencher: Bencher<'_, '_>) {

@@ -4,7 +4,9 @@ use super::cell::{Around, Cell};
 use super::inner::EngineInner;
 use super::pending::Pending;
 use crate::audit::{AuditEvent, AuditKind, VisibilityOutcome};
-use crate::session::{Change, ChangeOutcome, SessionState, StoreError, StoreOutcome, effective};
+use crate::session::{
+    Change, ChangeOutcome, SessionState, StateChange, StoreError, StoreOutcome, effective,
+};
 use crate::skill::{
     Actor, BoxFuture, Code, Fault, Level, Span, StandingGrant, Timestamp, TurnId, within,
 };
@@ -73,12 +75,9 @@ impl EngineInner {
                 pending: Some(&pending),
                 is_stored: false,
             };
-            let stored = self
-                .stored(
-                    self.store
-                        .apply(&cell.key(), before.version(), Arc::clone(&after)),
-                )
-                .await?;
+            let events = self.events(cell, wish, &outcome, &after);
+            let change = StateChange::new(before.version(), Arc::clone(&after)).events(&events);
+            let stored = self.stored(self.store.apply(&cell.key(), change)).await?;
             drop(writing);
             match stored {
                 StoreOutcome::Conflict(state) => {
@@ -96,8 +95,7 @@ impl EngineInner {
                     cell.publish(&around, |states| {
                         states.won(pending.serial, Arc::clone(&after));
                     });
-                    let (raising, other): (Vec<_>, Vec<_>) = self
-                        .events(cell, wish, &outcome, &after)
+                    let (raising, other): (Vec<_>, Vec<_>) = events
                         .into_iter()
                         .partition(|event| is_raising(event, &pending));
                     undo.is_stored = true;

@@ -5,7 +5,7 @@ use super::change::{ATTEMPTS, too_many_pending};
 use super::inner::EngineInner;
 use super::pending::{Pending, States};
 use crate::audit::{AuditKind, VisibilityOutcome};
-use crate::session::{ChangeOutcome, StoreOutcome};
+use crate::session::{ChangeOutcome, StateChange, StoreOutcome};
 use crate::skill::{Actor, Code, Fault};
 
 impl EngineInner {
@@ -65,7 +65,9 @@ impl EngineInner {
             } else {
                 // What may come still is kept out by another state at its version.
                 let next = Arc::new(next.at_version(state.version() + 1));
-                let asked = self.store.apply(&key, state.version(), Arc::clone(&next));
+                let asked = self
+                    .store
+                    .apply(&key, StateChange::new(state.version(), Arc::clone(&next)));
                 match self.stored(asked).await? {
                     StoreOutcome::Conflict(_) => continue,
                     StoreOutcome::Applied => cell.publish(&around, |states| {

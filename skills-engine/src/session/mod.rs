@@ -25,5 +25,7 @@ pub use self::key::SessionKey;
 pub use self::rule::{Decision, MemberFacts, SkillFacts, Why, decide, effective};
 pub use self::standing::Standing;
 pub use self::state::SessionState;
-pub use self::store::{PURGE_BATCH, Purged, StoreError, StoreOutcome, VisibilityStore};
+pub use self::store::{
+    PURGE_BATCH, Purged, StateChange, StoreError, StoreOutcome, VisibilityStore,
+};
 pub use self::turn::{TurnGrant, TurnGrants, TurnOutcome, TurnWish};

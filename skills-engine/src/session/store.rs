@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use crate::audit::AuditEvent;
 use crate::skill::{BoxFuture, Code, Fault, StandingGrant, Timestamp};
 
 use super::{SessionKey, SessionState};
@@ -22,6 +23,37 @@ impl From<StoreError> for Fault {
             Code::StoreUnavailable,
             format!("{error}. Nothing was changed; try again"),
         )
+    }
+}
+
+/// A state to store in place of the one it was made from.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct StateChange<'a> {
+    /// The version of the state it was made from.
+    pub expected_version: u64,
+    /// The state it leads to.
+    pub next: Arc<SessionState>,
+    /// What the engine's audit log is told of the change, for stores that keep such events beside the state, written in
+    /// the same step; others leave it alone.
+    pub events: &'a [AuditEvent],
+}
+
+impl<'a> StateChange<'a> {
+    /// A change without events.
+    #[must_use]
+    pub fn new(expected_version: u64, next: Arc<SessionState>) -> Self {
+        Self {
+            expected_version,
+            next,
+            events: &[],
+        }
+    }
+
+    /// The same with the events of the change.
+    #[must_use]
+    pub fn events(self, events: &'a [AuditEvent]) -> Self {
+        Self { events, ..self }
     }
 }
 
@@ -73,12 +105,11 @@ pub trait VisibilityStore: Send + Sync + 'static {
         key: &'a SessionKey,
     ) -> BoxFuture<'a, Result<Arc<SessionState>, StoreError>>;
 
-    /// Stores `next` if the stored version is still `expected_version`, in one step.
+    /// Stores the change's state if the stored version is still the expected one, in one step.
     fn apply<'a>(
         &'a self,
         key: &'a SessionKey,
-        expected_version: u64,
-        next: Arc<SessionState>,
+        change: StateChange<'a>,
     ) -> BoxFuture<'a, Result<StoreOutcome, StoreError>>;
 
     /// Forgets a session. Removing one that is not stored succeeds.

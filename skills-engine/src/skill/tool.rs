@@ -128,9 +128,20 @@ pub struct ToolDefinition {
 pub(crate) type CallClosure = dyn Fn(&[u8], &ToolContext) -> Call + Send + Sync;
 
 /// The arguments of a tool of a builder that takes none.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize, schemars::JsonSchema)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
 #[non_exhaustive]
 pub struct NoArguments {}
+
+/// Written by hand: derived, the type's documentation would be the description of every such schema.
+impl schemars::JsonSchema for NoArguments {
+    fn schema_name() -> Cow<'static, str> {
+        Cow::Borrowed("NoArguments")
+    }
+
+    fn json_schema(_generator: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        schemars::json_schema!({ "type": "object", "properties": {} })
+    }
+}
 
 /// How a tool is called.
 #[derive(Clone)]
@@ -405,6 +416,14 @@ mod tests {
     struct Add {
         left: i64,
         right: Option<i64>,
+    }
+
+    #[test]
+    fn a_tool_without_arguments_has_the_plain_closed_schema() {
+        let source = SchemaSource::Function(schema_of::<NoArguments>);
+        let schema = SchemaCache::default().input_schema(&source).unwrap();
+        let plain = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
+        assert_eq!(&*schema, plain);
     }
 
     #[test]

@@ -6,7 +6,8 @@ use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
 
 use crate::session::{
-    PURGE_BATCH, Purged, SessionKey, SessionState, StoreError, StoreOutcome, VisibilityStore,
+    PURGE_BATCH, Purged, SessionKey, SessionState, StateChange, StoreError, StoreOutcome,
+    VisibilityStore,
 };
 use crate::skill::{BoxFuture, Timestamp};
 
@@ -112,10 +113,13 @@ impl VisibilityStore for MemoryStore {
     fn apply<'a>(
         &'a self,
         key: &'a SessionKey,
-        expected_version: u64,
-        next: Arc<SessionState>,
+        change: StateChange<'a>,
     ) -> BoxFuture<'a, Result<StoreOutcome, StoreError>> {
-        Box::pin(ready(Ok(self.replace(key, expected_version, next))))
+        Box::pin(ready(Ok(self.replace(
+            key,
+            change.expected_version,
+            change.next,
+        ))))
     }
 
     fn remove<'a>(&'a self, key: &'a SessionKey) -> BoxFuture<'a, Result<(), StoreError>> {

@@ -3,8 +3,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::session::{
-    Applied, Change, ChangeOutcome, GrantSpan, PURGE_BATCH, SessionKey, SessionState, StoreOutcome,
-    VisibilityStore,
+    Applied, Change, ChangeOutcome, GrantSpan, PURGE_BATCH, SessionKey, SessionState, StateChange,
+    StoreOutcome, VisibilityStore,
 };
 use crate::skill::{Actor, Level, Limits, SessionId, Timestamp};
 
@@ -87,7 +87,9 @@ async fn try_apply(
     change: &Change,
 ) -> Result<Arc<SessionState>, Arc<SessionState>> {
     let next = Arc::new(changed(from, change).state);
-    let outcome = store.apply(key, from.version(), Arc::clone(&next)).await;
+    let outcome = store
+        .apply(key, StateChange::new(from.version(), Arc::clone(&next)))
+        .await;
     match outcome.expect("the store answers") {
         StoreOutcome::Applied => Ok(next),
         StoreOutcome::Conflict(current) => Err(current),
@@ -328,7 +330,9 @@ async fn big_states_and_long_ids_come_back_whole(store: &impl VisibilityStore) {
             actor: Actor::Model,
         };
         let next = Arc::new(changed(&state, &clear).state);
-        let first = store.apply(key, 0, Arc::clone(&next)).await;
+        let first = store
+            .apply(key, StateChange::new(0, Arc::clone(&next)))
+            .await;
         let first = first.expect("the store answers");
         assert!(matches!(first, StoreOutcome::Applied), "{key:?}");
         assert_eq!(load(store, key).await, next, "{key:?}");

@@ -2,7 +2,9 @@ use std::sync::Arc;
 
 use tokio::task::yield_now;
 
-use crate::session::{Purged, SessionKey, SessionState, StoreError, StoreOutcome, VisibilityStore};
+use crate::session::{
+    Purged, SessionKey, SessionState, StateChange, StoreError, StoreOutcome, VisibilityStore,
+};
 use crate::skill::{BoxFuture, Timestamp};
 
 /// A store that lets other tasks run between reading and writing, so that conflicts do happen.
@@ -34,12 +36,11 @@ impl<S: VisibilityStore> VisibilityStore for YieldingStore<S> {
     fn apply<'a>(
         &'a self,
         key: &'a SessionKey,
-        expected_version: u64,
-        next: Arc<SessionState>,
+        change: StateChange<'a>,
     ) -> BoxFuture<'a, Result<StoreOutcome, StoreError>> {
         Box::pin(async move {
             yield_now().await;
-            let outcome = self.inner.apply(key, expected_version, next).await;
+            let outcome = self.inner.apply(key, change).await;
             yield_now().await;
             outcome
         })

@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use skills_engine::session::{SessionKey, VisibilityStore};
+use skills_engine::session::{SessionKey, StateChange, VisibilityStore};
 use skills_engine::skill::SessionId;
 use skills_engine::store::MemoryStore;
 use skills_engine::testing::{YieldingStore, visibility_store_contract};
@@ -46,7 +46,7 @@ async fn only_sessions_that_changed_something_are_held() {
     let opened = Arc::new(session.must(&set("a", Context, Host)).state);
     for index in 0..5_000 {
         store
-            .apply(&key(index), 0, Arc::clone(&opened))
+            .apply(&key(index), StateChange::new(0, Arc::clone(&opened)))
             .await
             .unwrap();
     }
