@@ -374,6 +374,22 @@ async fn reaping_goes_on_after_a_session_whose_end_was_dropped() {
 }
 
 #[tokio::test]
+async fn a_store_that_cannot_forget_one_idle_session_is_asked_for_no_other_in_that_sweep() {
+    let stage = Stage::new().await;
+    for number in 0..5 {
+        stage.session(&format!("s{number}")).await;
+    }
+    stage.pass(Duration::from_secs(60), 3).await;
+    stage.store.set(Operation::Remove, Behavior::Fail);
+    stage.pass(Duration::from_secs(24 * 3_600), 1).await;
+    assert_eq!(stage.engine.session_count(), 5);
+    assert_eq!(stage.store.removals.load(Ordering::Relaxed), 1);
+    stage.store.set(Operation::Remove, Behavior::Work);
+    stage.pass(Duration::from_secs(60), 1).await;
+    assert_eq!(stage.engine.session_count(), 0);
+}
+
+#[tokio::test]
 async fn a_grant_of_a_turn_made_beside_an_unwritten_change_still_yields_to_the_host() {
     let stage = Stage::new().await;
     let session = stage.session("s1").await;

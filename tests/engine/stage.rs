@@ -59,6 +59,8 @@ pub(crate) struct Store {
     apply_yields: AtomicUsize,
     rules: Mutex<Vec<(Operation, Behavior)>>,
     pub(crate) conflicts: AtomicUsize,
+    /// How often a session was to be forgotten.
+    pub(crate) removals: AtomicUsize,
 }
 
 impl Store {
@@ -151,6 +153,7 @@ impl VisibilityStore for Store {
     }
 
     fn remove<'a>(&'a self, key: &'a SessionKey) -> BoxFuture<'a, Result<(), StoreError>> {
+        self.removals.fetch_add(1, Ordering::Relaxed);
         let work = async { self.inner.remove(key).await };
         Box::pin(self.perform(Operation::Remove, work))
     }

@@ -44,11 +44,14 @@ impl EngineInner {
                 if !cell.is_idle(now, &self.limits) {
                     continue;
                 }
-                // One that cannot be forgotten now is tried again in the next sweep.
                 let result = self
                     .end_session(cell, Actor::System, Cow::Borrowed("idle"))
                     .await;
-                ended += usize::from(result.is_ok());
+                if result.is_err() {
+                    // A store that fails, or hangs, for one does so for all; the next sweep asks it again.
+                    break;
+                }
+                ended += 1;
             }
             if ended < BATCH {
                 break;
