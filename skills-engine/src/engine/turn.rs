@@ -32,7 +32,9 @@ use crate::snapshot::{Evaluator, LiveValues, OwnValues, Viewer};
 /// # use skills_engine::tools::Dialect;
 /// # use skills_engine::{Engine, Session};
 /// # struct Reply { text: String, tool_calls: Vec<ToolCall> }
-/// # async fn complete(_system: &str, _tools: &str, _history: &[String]) -> Reply { unimplemented!() }
+/// # async fn complete(_system: &str, _tools: &str, _history: &[String]) -> Reply {
+/// #     Reply { text: String::new(), tool_calls: Vec::new() }
+/// # }
 /// # async fn example(session: Session) -> Result<String, Box<dyn std::error::Error>> {
 /// let mut history = vec!["Check health, then deploy payments.".to_owned()];
 /// let mut turn = session.turn(&*history[0]).await?;
