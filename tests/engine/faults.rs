@@ -9,7 +9,7 @@ use skills_engine::engine::ToolCall;
 use skills_engine::skill::{Code, Limits, ToolContext};
 use skills_engine::testing::ManualClock;
 use skills_engine::{Engine, skill, skill_tool};
-use tests::{after, answer, at_rest, bare, call, session, turn, until};
+use tests::{ada, after, answer, at_rest, bare, call, session, turn, until};
 
 use crate::made::{self, tool};
 
@@ -197,6 +197,55 @@ async fn a_blocking_tool_runs_on_a_thread_of_the_engine_and_times_out() {
     until(|| was_cancelled.load(Ordering::Acquire)).await;
     release.send(()).unwrap();
     assert_eq!(answer(&mut turn, "fragile__block", "").await, "late");
+}
+
+/// Waits on a thread.
+#[skill(id = "waiting", manual)]
+struct Waiting {
+    gate: std::sync::Mutex<mpsc::Receiver<()>>,
+    waiting: Arc<AtomicUsize>,
+}
+
+#[skill]
+impl Waiting {
+    /// Waits until it is released, or not at all.
+    #[skill_tool(level = Metadata, blocking, read_only)]
+    fn wait(&self, is_long: bool) -> &'static str {
+        if is_long {
+            self.waiting.fetch_add(1, Ordering::AcqRel);
+            let _ = self.gate.lock().map(|gate| gate.recv());
+        }
+        "done"
+    }
+}
+
+#[tokio::test]
+async fn blocking_calls_of_one_session_that_hang_leave_threads_to_the_others() {
+    const LONG: &str = r#"{"is_long":true}"#;
+    let (release, gate) = mpsc::channel();
+    let waiting = Arc::new(AtomicUsize::new(0));
+    let skill = Waiting {
+        gate: gate.into(),
+        waiting: Arc::clone(&waiting),
+    };
+    let mut limits = Limits::default();
+    limits.blocking_threads = 4;
+    let engine = bare().limits(limits).skill(skill).build().await.unwrap();
+    let mut first = turn(&engine.session(ada(), "first").await.unwrap()).await;
+    let mut second = turn(&engine.session(ada(), "second").await.unwrap()).await;
+    let wait = |id: &'static str| ToolCall::new(id, "waiting__wait", LONG);
+    tokio::select! {
+        biased;
+        _ = first.calls([wait("1"), wait("2")]) => panic!("they hang"),
+        () = until(|| waiting.load(Ordering::Acquire) == 2) => {}
+    }
+    // Nobody waits for these two any more, and their threads run on.
+    let refused = call(&mut first, "waiting__wait", LONG).await;
+    assert_eq!(refused.outcome.unwrap_err().code, Code::LimitExceeded);
+    let short = r#"{"is_long":false}"#;
+    assert_eq!(answer(&mut second, "waiting__wait", short).await, "done");
+    release.send(()).unwrap();
+    release.send(()).unwrap();
 }
 
 #[tokio::test]

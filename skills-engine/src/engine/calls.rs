@@ -394,6 +394,10 @@ impl Turn {
             started: (now, engine.clock.monotonic_nanos()),
             outcome: Err(Code::Cancelled),
         };
+        // Half of the pool at most, so that calls of one session that hang leave threads to the others.
+        let most_threads = (engine.limits.blocking_threads / 2).max(1);
+        let thread =
+            || -> Option<Box<dyn Send>> { Some(Box::new(cell.begin_thread(most_threads)?)) };
         let outcome = dispatch(Dispatch {
             handler: &registered.handler,
             arguments,
@@ -404,6 +408,7 @@ impl Turn {
                 .unwrap_or(engine.limits.tool_timeout),
             clock: &*engine.clock,
             pool: &engine.pool,
+            thread: &thread,
         })
         .await;
         running.outcome = outcome.as_ref().map(drop).map_err(|fault| fault.code);

@@ -1,5 +1,5 @@
 use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, Weak};
 
 use tokio::sync::Notify;
 
@@ -18,6 +18,8 @@ pub(crate) struct Cell {
     last_used: AtomicI64,
     turns: AtomicU32,
     calls: AtomicU32,
+    /// How many threads of the pool run blocking tools of the session, also those that nobody waits for any more.
+    threads: AtomicU32,
     /// How many changes are at the store, and [`ENDED`].
     writers: AtomicU32,
 }
@@ -34,6 +36,7 @@ impl Cell {
             last_used: AtomicI64::new(now.0),
             turns: AtomicU32::new(0),
             calls: AtomicU32::new(0),
+            threads: AtomicU32::new(0),
             writers: AtomicU32::new(0),
         }
     }
@@ -137,6 +140,17 @@ impl Cell {
     }
 }
 
+impl Cell {
+    /// Counts a thread in, until the guard is dropped; `None` when the session has as many as it may.
+    pub(crate) fn begin_thread(self: &Arc<Self>, most: usize) -> Option<ThreadSlot> {
+        let before = self.threads.fetch_add(1, Ordering::AcqRel);
+        let slot = ThreadSlot {
+            cell: Arc::downgrade(self),
+        };
+        ((before as usize) < most).then_some(slot)
+    }
+}
+
 /// What applying a change needs beside the state.
 pub(crate) struct Around<'a> {
     pub(crate) base: &'a (dyn Fn(&str) -> Level + Sync),
@@ -166,5 +180,18 @@ pub(crate) struct CallSlot {
 impl Drop for CallSlot {
     fn drop(&mut self) {
         self.cell.calls.fetch_sub(1, Ordering::AcqRel);
+    }
+}
+
+/// One thread of the pool. A tool that hangs must not keep its session alive.
+pub(crate) struct ThreadSlot {
+    cell: Weak<Cell>,
+}
+
+impl Drop for ThreadSlot {
+    fn drop(&mut self) {
+        if let Some(cell) = self.cell.upgrade() {
+            cell.threads.fetch_sub(1, Ordering::AcqRel);
+        }
     }
 }

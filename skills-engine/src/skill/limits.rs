@@ -40,7 +40,7 @@ pub struct Limits {
     pub store_timeout: Duration,
     /// After how much idle time a session is ended.
     pub session_idle: Duration,
-    /// Threads that run blocking tools and blocking attributes.
+    /// Threads that run blocking tools and blocking attributes; the tools of one session take half of them at most.
     pub blocking_threads: usize,
     /// Bytes of rendered views kept for reuse between sessions.
     pub view_cache: usize,

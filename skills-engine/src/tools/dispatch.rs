@@ -16,6 +16,8 @@ pub(crate) struct Dispatch<'a> {
     pub(crate) timeout: Duration,
     pub(crate) clock: &'a dyn Clock,
     pub(crate) pool: &'a BlockingPool,
+    /// Gives the call a thread, for as long as the thread runs; `None` when its session has too many.
+    pub(crate) thread: &'a (dyn Fn() -> Option<Box<dyn Send>> + Sync),
 }
 
 /// Carries out a call: in place when it can be, else under its timeout. A panic stays inside.
@@ -28,15 +30,19 @@ pub(crate) async fn dispatch(call: Dispatch<'_>) -> ToolResult {
         Ok(Call::Ready(result)) => return result,
         Ok(Call::Pending(future)) => future,
         Ok(Call::Blocking(work)) => {
+            let Some(slot) = (call.thread)() else {
+                return Err(too_many_threads());
+            };
             let pool = call.pool.clone();
+            let work = move || {
+                let _slot = slot;
+                work()
+            };
             Box::pin(async move {
                 pool.run(work).await.unwrap_or_else(|err| {
                     Err(match err {
                         PoolError::Panicked => panicked(),
-                        PoolError::Full => Fault::new(
-                            Code::LimitExceeded,
-                            "too many blocking calls are running. Try again later",
-                        ),
+                        PoolError::Full => too_many_threads(),
                     })
                 })
             })
@@ -54,6 +60,13 @@ pub(crate) async fn dispatch(call: Dispatch<'_>) -> ToolResult {
             call.timeout.as_millis()
         ),
     ))
+}
+
+fn too_many_threads() -> Fault {
+    Fault::new(
+        Code::LimitExceeded,
+        "too many blocking calls are running. Try again later",
+    )
 }
 
 fn panicked() -> Fault {
