@@ -1,6 +1,8 @@
 //! The composition root: an engine, its sessions, their turns and views.
 
+mod admit;
 mod builder;
+mod call;
 mod calls;
 mod cell;
 mod change;
@@ -30,7 +32,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use self::builder::EngineBuilder;
-pub use self::calls::{CallResult, CallResults, ResultMessage, ToolCall};
+pub use self::call::{CallResult, CallResults, ResultMessage, ToolCall};
 use self::inner::EngineInner;
 pub use self::report::{BuildReport, LinkedCrate};
 pub use self::search::{Searched, SkillSearch, TermSearch};

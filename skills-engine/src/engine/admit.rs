@@ -1,0 +1,132 @@
+use super::call::ToolCall;
+use super::turn::Turn;
+use super::turn_core::TurnCore;
+use crate::registry::ToolIndex;
+use crate::session::{Decision, MemberFacts, decide};
+use crate::skill::{Code, Fault, Timestamp, nearest, shown};
+
+impl Turn {
+    /// Everything that must hold before anything runs.
+    pub(super) fn admit(&self, call: &ToolCall, now: Timestamp) -> Result<ToolIndex, Fault> {
+        let TurnCore {
+            engine,
+            cell,
+            epoch,
+            ..
+        } = &*self.core;
+        if cell.has_ended() {
+            return Err(super::change::ended());
+        }
+        let unknown = || self.unknown_tool(&call.name);
+        let tool = epoch.catalogue.find(&call.name).ok_or_else(unknown)?;
+        let registered = epoch.registry.tool(tool);
+        let definition = &registered.definition;
+        let skill = epoch.registry.skill(registered.skill);
+        match self.decide(tool, now) {
+            Decision::Visible => {}
+            Decision::Hidden { have, need } => {
+                let id = &skill.id;
+                if let Some(ceiling) = cell.published().1.standing(id).ceiling()
+                    && ceiling < need
+                {
+                    return Err(Fault::new(
+                        Code::Hidden,
+                        format!("`{id}` is limited to {ceiling} in this session. Do without it"),
+                    ));
+                }
+                let next = if epoch.texts.has_control() {
+                    format!("open `{id}` at {need} with psl-skill__set_skill_visibility first")
+                } else {
+                    format!("ask the user to open `{id}` at {need}")
+                };
+                return Err(Fault::new(
+                    Code::Hidden,
+                    format!("`{id}` is at {have}; {next}"),
+                ));
+            }
+            Decision::Denied(_) | Decision::Disabled | Decision::Unknown => return Err(unknown()),
+        }
+        if self
+            .last
+            .as_ref()
+            .is_some_and(|last| !last.view.layout().shows(tool))
+        {
+            return Err(Fault::new(
+                Code::Hidden,
+                format!(
+                    "`{}` is open now, but you have not seen its tools yet. Call it in the next step",
+                    skill.id
+                ),
+            ));
+        }
+        if definition.requires_approval {
+            return Err(Fault::new(
+                Code::ApprovalRequired,
+                format!(
+                    "a person must approve `{}`, and nobody can be asked here. Do without it",
+                    call.name
+                ),
+            ));
+        }
+        if call.arguments.len() > engine.limits.arguments {
+            return Err(Fault::new(
+                Code::LimitExceeded,
+                format!(
+                    "arguments have at most {} bytes. Send less",
+                    engine.limits.arguments
+                ),
+            ));
+        }
+        if !definition.annotations.read_only && engine.audit.is_failing() {
+            return Err(Fault::new(
+                Code::AuditUnavailable,
+                "the audit trail cannot be written, so only reading is allowed. Try again later",
+            ));
+        }
+        Ok(tool)
+    }
+
+    /// Says that there is no such tool, and which visible one may be meant.
+    fn unknown_tool(&self, name: &str) -> Fault {
+        /// Tools that a name is compared with: a model that makes up names must not keep a core busy.
+        const MOST: usize = 200;
+        let epoch = &self.core.epoch;
+        let visible = || {
+            let runs = self.last.iter().flat_map(|last| &last.view.layout().tools);
+            runs.cloned().flatten().take(MOST)
+        };
+        let own_name = name.rsplit(['.', '/', ':', ' ']).next().unwrap_or(name);
+        let namesake = visible().find(|tool| *epoch.registry.tool(*tool).name == *own_name);
+        let names = || visible().map(|tool| &**epoch.catalogue.name(tool));
+        let meant = namesake
+            .map(|tool| &**epoch.catalogue.name(tool))
+            .or_else(|| nearest(name, names()));
+        let next = match meant {
+            Some(meant) => format!("Did you mean `{meant}`?"),
+            None => "Use one that is listed, or open the skill it belongs to".to_owned(),
+        };
+        Fault::new(
+            Code::UnknownTool,
+            format!("there is no tool `{}`. {next}", shown(name, 64)),
+        )
+    }
+
+    fn decide(&self, tool: ToolIndex, now: Timestamp) -> Decision {
+        let TurnCore { cell, epoch, .. } = &*self.core;
+        let registered = epoch.registry.tool(tool);
+        let skill = epoch.registry.skill(registered.skill);
+        let state = cell.published().1;
+        let turn = self
+            .core
+            .with_grants(|grants| grants.level(&skill.id, &state));
+        let member = MemberFacts::new(registered.definition.level, registered.definition.expose);
+        let facts = epoch.facts(registered.skill);
+        decide(
+            Some(&facts),
+            Some(&member),
+            &state.standing(&skill.id),
+            turn,
+            now,
+        )
+    }
+}

@@ -1,0 +1,139 @@
+use std::sync::Arc;
+
+use super::fence::fenced;
+use crate::skill::{Code, Fault, ToolOutput};
+
+/// A call that a model asked for.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct ToolCall {
+    /// The id that the model gave the call.
+    pub id: Arc<str>,
+    /// The tool's name on the wire.
+    pub name: String,
+    /// The arguments, as JSON text; empty counts as `{}`.
+    pub arguments: String,
+}
+
+impl ToolCall {
+    /// A call with its arguments as JSON text.
+    pub fn new(
+        id: impl Into<Arc<str>>,
+        name: impl Into<String>,
+        arguments: impl Into<String>,
+    ) -> Self {
+        Self {
+            id: id.into(),
+            name: name.into(),
+            arguments: arguments.into(),
+        }
+    }
+}
+
+/// What became of one call.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct CallResult {
+    /// The id of the call.
+    pub call_id: Arc<str>,
+    /// The name that was called.
+    pub name: String,
+    /// What the tool gave, or why it gave nothing.
+    pub outcome: Result<ToolOutput, Fault>,
+    /// Whether the tool's result is meant to be the answer.
+    pub return_direct: bool,
+    pub(super) most_bytes: usize,
+}
+
+/// A result as a message for the model.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct ResultMessage {
+    /// The id of the call it answers.
+    pub call_id: Arc<str>,
+    /// The name that was called.
+    pub name: String,
+    /// What the model reads.
+    pub text: String,
+    /// Whether the call failed.
+    pub is_error: bool,
+}
+
+impl CallResult {
+    /// The result as text: a tool's as it is, or the failure as `code: message`; cut at the limit and marked.
+    #[must_use]
+    pub fn text(&self) -> String {
+        let (text, _) = match &self.outcome {
+            Ok(output) => output.to_model_text(self.most_bytes),
+            Err(fault) => ToolOutput::text(fault.to_string()).to_model_text(self.most_bytes),
+        };
+        text
+    }
+
+    /// The result as a message: what a tool gave, its errors included, is data, fenced with its origin.
+    #[must_use]
+    pub fn message(&self) -> ResultMessage {
+        let text = self.text();
+        let is_of_tool = match &self.outcome {
+            Ok(_) => true,
+            Err(fault) => fault.code == Code::ToolError,
+        };
+        let text = if is_of_tool {
+            fenced(&self.name, &text)
+        } else {
+            text
+        };
+        ResultMessage {
+            call_id: Arc::clone(&self.call_id),
+            name: self.name.clone(),
+            text,
+            is_error: self.outcome.is_err(),
+        }
+    }
+}
+
+/// What became of the calls of one reply, in the order of the calls.
+#[derive(Clone, Debug)]
+pub struct CallResults {
+    pub(super) results: Vec<CallResult>,
+}
+
+impl CallResults {
+    /// The results, in the order of the calls.
+    pub fn iter(&self) -> std::slice::Iter<'_, CallResult> {
+        self.results.iter()
+    }
+
+    /// The results as messages for the model: one for each call.
+    pub fn messages(&self) -> impl ExactSizeIterator<Item = ResultMessage> {
+        self.results.iter().map(CallResult::message)
+    }
+
+    /// Whether the results are the answer: every call was of a tool whose result is, and succeeded.
+    #[must_use]
+    pub fn return_direct(&self) -> bool {
+        !self.results.is_empty()
+            && self
+                .results
+                .iter()
+                .all(|result| result.return_direct && result.outcome.is_ok())
+    }
+}
+
+impl<'a> IntoIterator for &'a CallResults {
+    type Item = &'a CallResult;
+    type IntoIter = std::slice::Iter<'a, CallResult>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.iter()
+    }
+}
+
+impl IntoIterator for CallResults {
+    type Item = CallResult;
+    type IntoIter = std::vec::IntoIter<CallResult>;
+
+    fn into_iter(self) -> Self::IntoIter {
+        self.results.into_iter()
+    }
+}
