@@ -1,6 +1,7 @@
 //! The composition root: an engine, its sessions, their turns and views.
 
 mod admit;
+mod build;
 mod builder;
 mod call;
 mod calls;
