@@ -27,6 +27,9 @@ use proc_macro::TokenStream;
 /// | `version = "1.0.0"` | version | that of the crate |
 /// | `tags = ["support"]` | labels, found by search | none |
 /// | `base_level = Context` | the level every session starts at | `Metadata` |
+/// | `host_only` | a model can't open it; somebody else must | |
+/// | `code_only` | it is never shown to a model; in code it works as any other | |
+/// | `required` | a turn fails when one of its hooks does | it is left out of the turn |
 /// | `factory = path` | a `fn(&Resources) -> Result<Self, E>` that makes the instance | `Default` |
 /// | `manual` | the host passes the instance | |
 /// | `crate = path` | the path of `skills_engine` | `::skills_engine` |
@@ -55,6 +58,7 @@ pub fn skill(options: TokenStream, item: TokenStream) -> TokenStream {
 /// | `lazy` | evaluated beside the others, under a deadline (methods only) | |
 /// | `timeout = "500ms"` | that deadline: a whole number of ms, s, m or h | the engine's |
 /// | `cache = turn` | how long a value is kept: `turn`, `session`, or a duration (methods only) | not at all |
+/// | `sensitive` | its value goes to the model and nowhere else | |
 #[proc_macro_attribute]
 pub fn skill_attribute(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::misplaced(attr::ATTRIBUTE, &options.into(), &item.into()).into()
@@ -65,7 +69,7 @@ pub fn skill_attribute(options: TokenStream, item: TokenStream) -> TokenStream {
 /// It takes `&self` or `self: Arc<Self>`, and may be `async`. Its parameters are the arguments a model gives: types
 /// that are `Deserialize` and `JsonSchema`, `&str` and `&[T]`. Their doc comments are their descriptions. An
 /// `Option<T>`, or a parameter under `#[param(default = …)]`, may be left out. A `&ToolContext`, at any position, is
-/// no argument. It returns anything that is `Serialize`, `()`, `ToolOutput`, or a `Result` of these.
+/// no argument. The value of one under `#[param(sensitive)]` is kept out of the audit trail, logs, and errors. It returns anything that is `Serialize`, `()`, `ToolOutput`, or a `Result` of these.
 ///
 /// | option | meaning | default |
 /// |---|---|---|

@@ -17,6 +17,9 @@ use crate::support::{attribute, block_on, call, finish, read, tool};
     version = "9.8.7",
     tags = ["one", "two"],
     base_level = Complete,
+    host_only,
+    code_only,
+    required,
     manual,
 )]
 struct Everything {
@@ -24,7 +27,8 @@ struct Everything {
         name = "region",
         description = "Where it runs.",
         level = Complete,
-        expose = Always
+        expose = Always,
+        sensitive
     )]
     place: String,
 }
@@ -39,7 +43,8 @@ impl Everything {
         expose = Disabled,
         lazy,
         timeout = "250ms",
-        cache = "30s"
+        cache = "30s",
+        sensitive
     )]
     fn busy(&self) -> Result<u8, String> {
         Err("no sensor".to_owned())
@@ -66,6 +71,17 @@ impl Everything {
     )]
     fn act(&self) {}
 
+    /// Signs in.
+    #[skill_tool]
+    fn sign_in(
+        &self,
+        user: u8,
+        #[param(sensitive)] pin: u8,
+        #[param(sensitive, default = 1)] token: u8,
+    ) -> u8 {
+        user + pin + token
+    }
+
     /// Does as little as it can.
     #[skill_tool]
     fn least(&self) {}
@@ -81,6 +97,7 @@ fn skill_options() {
     assert_eq!(entry.origin.crate_version, env!("CARGO_PKG_VERSION"));
     assert_eq!(entry.tags, ["one", "two"]);
     assert_eq!(entry.base_level, Level::Complete);
+    assert!(entry.host_only && entry.code_only && entry.required);
     assert!(matches!(entry.make, Make::Manual));
 }
 
@@ -101,7 +118,9 @@ fn attribute_options() {
         (load.level, load.expose),
         (Level::Metadata, Expose::Disabled)
     );
+    assert!(region.sensitive && load.sensitive);
     let plain = attribute::<Everything>("plain");
+    assert!(!plain.sensitive);
     assert_eq!(plain.description, "");
     assert_eq!(plain.cache, Some(Cache::Session));
     assert_eq!((plain.level, plain.expose), (Level::Context, Expose::Psl));
@@ -145,6 +164,40 @@ fn tool_options() {
 }
 
 #[test]
+fn an_error_does_not_quote_a_sensitive_argument() {
+    let sensitive: Vec<_> = tool::<Everything>("sign_in")
+        .parameters
+        .iter()
+        .filter(|parameter| parameter.sensitive)
+        .map(|parameter| parameter.name)
+        .collect();
+    assert_eq!(sensitive, ["pin", "token"]);
+    let skill = Arc::new(Everything {
+        place: String::new(),
+    });
+    let message = call(
+        &skill,
+        "sign_in",
+        r#"{"user":"ada","pin":"marker","token":["marker"]}"#,
+    )
+    .unwrap_err();
+    assert!(
+        message.contains("`user`: invalid type: string \"ada\""),
+        "{message}"
+    );
+    assert!(
+        message.contains("`pin`: the value, which is sensitive, does not fit"),
+        "{message}"
+    );
+    assert!(message.contains("`token`: the value"), "{message}");
+    assert!(!message.contains("marker"), "{message}");
+    assert_eq!(
+        call(&skill, "sign_in", r#"{"user":1,"pin":2}"#),
+        Ok("4".to_owned())
+    );
+}
+
+#[test]
 fn a_blocking_tool_runs_where_the_engine_wants() {
     let skill = Arc::new(Everything {
         place: String::new(),
@@ -165,6 +218,7 @@ struct HTTPFetcher2;
 fn names_come_from_the_type() {
     let entry = HTTPFetcher2::entry();
     assert_eq!((entry.id, entry.name), ("http-fetcher2", "HTTP fetcher2"));
+    assert!(!entry.host_only && !entry.code_only && !entry.required);
     let Make::Factory(make) = entry.make else {
         panic!("made by default");
     };

@@ -19,6 +19,7 @@ pub(crate) struct Parameter {
     pub(crate) kind: ParameterKind,
     pub(crate) doc: Option<Text>,
     pub(crate) default: Option<syn::Expr>,
+    pub(crate) is_sensitive: bool,
     /// Where `#[param]` stands, if it does.
     pub(crate) marker: Option<Span>,
 }
@@ -65,7 +66,7 @@ impl Parameter {
                 Meta::List(list) => options = parse_options(list.tokens.clone(), errors),
                 Meta::Path(_) | Meta::NameValue(_) => errors.add(
                     attr.span(),
-                    "`#[param]` says something of a parameter: `#[param(default = 10)]`",
+                    "`#[param]` says something of a parameter: `#[param(default = 10)]`, `#[param(sensitive)]`",
                 ),
             }
             false
@@ -83,6 +84,7 @@ impl Parameter {
             ty,
             doc,
             default: options.default,
+            is_sensitive: options.sensitive.is_some(),
             marker,
         }
     }

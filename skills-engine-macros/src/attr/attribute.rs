@@ -16,6 +16,7 @@ pub(crate) struct AttributeOptions {
     pub(crate) lazy: Option<Span>,
     pub(crate) timeout: Option<Spanned<u64>>,
     pub(crate) cache: Option<Spanned<Cache>>,
+    pub(crate) sensitive: Option<Span>,
 }
 
 #[derive(Clone, Copy)]
@@ -35,6 +36,7 @@ impl Options for AttributeOptions {
         "lazy",
         "timeout",
         "cache",
+        "sensitive",
     ];
 
     fn set(&mut self, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
@@ -45,7 +47,8 @@ impl Options for AttributeOptions {
             "expose" => self.expose = value::exposure(key, input)?,
             "lazy" => self.lazy = value::flag(key, input)?,
             "timeout" => self.timeout = value::duration(key, input)?,
-            _ => self.cache = Some(cache(key, input)?),
+            "cache" => self.cache = Some(cache(key, input)?),
+            _ => self.sensitive = value::flag(key, input)?,
         }
         Ok(())
     }

@@ -1,3 +1,4 @@
+use proc_macro2::Span;
 use syn::parse::ParseStream;
 use syn::{Expr, Ident};
 
@@ -7,15 +8,20 @@ use super::{Options, PARAM, value};
 #[derive(Default)]
 pub(crate) struct ParamOptions {
     pub(crate) default: Option<Expr>,
+    pub(crate) sensitive: Option<Span>,
 }
 
 impl Options for ParamOptions {
     const ATTRIBUTE: &'static str = PARAM;
-    const KEYS: &'static [&'static str] = &["default"];
+    const KEYS: &'static [&'static str] = &["default", "sensitive"];
 
     fn set(&mut self, key: &Ident, input: ParseStream<'_>) -> syn::Result<()> {
-        value::equals(key, input, "10")?;
-        self.default = Some(input.parse()?);
+        if key == "default" {
+            value::equals(key, input, "10")?;
+            self.default = Some(input.parse()?);
+        } else {
+            self.sensitive = value::flag(key, input)?;
+        }
         Ok(())
     }
 

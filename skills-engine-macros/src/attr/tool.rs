@@ -66,6 +66,9 @@ impl Options for ToolOptions {
             "default" => Some(
                 "a default belongs on the parameter: `#[param(default = 10)] limit: u32`".to_owned(),
             ),
+            "sensitive" => Some(
+                "what is sensitive is a parameter: `#[param(sensitive)] token: String`".to_owned(),
+            ),
             _ => AttributeOptions::KEYS.contains(&key).then(|| {
                 format!("`{key}` is an option of `#[skill_attribute]`, not of `#[skill_tool]`; remove it")
             }),

@@ -166,6 +166,7 @@ impl Entry<'_> {
         let level = level(private, options.level);
         let expose = expose(private, options.expose);
         let timeout = milliseconds(options.timeout.as_ref());
+        let sensitive = options.sensitive.is_some();
         let cache = match options.cache.as_ref().map(|cache| cache.value) {
             None => none(),
             Some(Cache::Turn) => quote!(::core::option::Option::Some(#private::Cache::Turn)),
@@ -184,6 +185,7 @@ impl Entry<'_> {
                 timeout_ms: #timeout,
                 cache: #cache,
                 takes_context: #takes_context,
+                sensitive: #sensitive,
                 schema: #schema,
                 read: #private::ReadEntry::#read,
             }

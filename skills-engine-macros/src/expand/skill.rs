@@ -29,6 +29,9 @@ pub(super) fn glue(skill: &SkillStruct) -> TokenStream {
     let tags = &options.tags;
     let base_level = options.base_level.unwrap_or(SkillLevel::Metadata);
     let base_level = parts::level(&private, Some(base_level));
+    let host_only = options.host_only.is_some();
+    let code_only = options.code_only.is_some();
+    let required = options.required.is_some();
     let make = make(skill, &source);
     let attributes = skill
         .fields
@@ -47,6 +50,9 @@ pub(super) fn glue(skill: &SkillStruct) -> TokenStream {
                 version: #version,
                 tags: &[#(#tags),*],
                 base_level: #base_level,
+                host_only: #host_only,
+                code_only: #code_only,
+                required: #required,
                 make: #make,
                 attributes: &[#(#attributes),*],
                 origin: #private::Origin::new(

@@ -121,11 +121,13 @@ fn argument(index: usize, parameter: &Parameter, block: &Block, source: &Private
             quote_spanned!(span=> #arguments.defaulted::<#ty>(#index, #default_name)),
         ),
     };
+    let is_sensitive = parameter.is_sensitive;
     let entry = quote_spanned! {span=>
         #private::ParamEntry {
             name: #name,
             description: #description,
             schema: #private::ArgumentSchema::<#ty>::FUNCTION,
+            sensitive: #is_sensitive,
             is_option: #private::OptionProbe::<#ty>::IS_OPTION,
             default: #default_json,
         }

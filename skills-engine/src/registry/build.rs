@@ -154,7 +154,7 @@ impl Assembly {
                     skill: index,
                     name: (*tool.definition.name).into(),
                     definition: tool.definition.clone(),
-                    handler: tool.handler.clone(),
+                    handler: tool.registered_handler(),
                     input_schema,
                 }),
                 Err(fault) => {

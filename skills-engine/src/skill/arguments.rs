@@ -135,9 +135,16 @@ impl<'a> Arguments<'a> {
         match serde_json::from_str(value.get()) {
             Ok(value) => Some(value),
             Err(err) => {
-                let name = self.parameters[index].name;
-                self.problems
-                    .add(|| format!("`{name}`: {}", cut_serde_position(&err.to_string())));
+                let ParamEntry {
+                    name, sensitive, ..
+                } = self.parameters[index];
+                self.problems.add(|| {
+                    // The text of an error quotes what was received.
+                    if sensitive {
+                        return format!("`{name}`: the value, which is sensitive, does not fit");
+                    }
+                    format!("`{name}`: {}", cut_serde_position(&err.to_string()))
+                });
                 None
             }
         }
@@ -175,7 +182,12 @@ impl<'a> Arguments<'a> {
 /// # Errors
 ///
 /// `invalid_arguments` naming the first thing that is wrong.
-pub(crate) fn decode_whole<A: DeserializeOwned>(json: &[u8]) -> Result<A, Fault> {
+///
+/// With a `guard`, which holds the names of all parameters, the error quotes nothing of what was received.
+pub(crate) fn decode_whole<A: DeserializeOwned>(
+    json: &[u8],
+    guard: Option<&[String]>,
+) -> Result<A, Fault> {
     let json = match json.trim_ascii() {
         b"" => b"{}",
         _ => json,
@@ -192,12 +204,26 @@ pub(crate) fn decode_whole<A: DeserializeOwned>(json: &[u8]) -> Result<A, Fault>
     decoded.map_err(|err| {
         let message = err.to_string();
         if err.is_data() {
-            invalid(&cut_serde_position(&message))
+            let message = cut_serde_position(&message);
+            match guard {
+                Some(known) if !is_missing_field(&message, known) => {
+                    invalid("a value does not fit; it may be sensitive, so it is not shown")
+                }
+                Some(_) | None => invalid(&message),
+            }
         } else {
             let message = shown(&message, MOST_CHARACTERS);
             invalid(&format!("the arguments are not valid JSON: {message}"))
         }
     })
+}
+
+/// Whether a message says that one of the `known` fields is missing, and nothing else.
+fn is_missing_field(message: &str, known: &[String]) -> bool {
+    let name = message
+        .strip_prefix("missing field `")
+        .and_then(|rest| rest.strip_suffix('`'));
+    name.is_some_and(|name| known.iter().any(|known| known == name))
 }
 
 /// Refuses arguments whose names are not among `known`: serde alone drops them without a word.

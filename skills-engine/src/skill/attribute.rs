@@ -78,6 +78,8 @@ pub struct AttributeDefinition {
     pub cache: Option<Cache>,
     /// Whether the value may depend on who asks; such values are never shared between sessions.
     pub takes_context: bool,
+    /// Whether its value goes to the model and nowhere else: everywhere else it is shown as redacted.
+    pub sensitive: bool,
     pub(crate) schema: SchemaFunction,
 }
 
@@ -184,6 +186,7 @@ impl Attribute {
             timeout: None,
             cache: None,
             takes_context,
+            sensitive: false,
             schema: output_schema_of::<T>,
         };
         Self { definition, reader }
@@ -303,6 +306,13 @@ impl Attribute {
     #[must_use]
     pub fn shared(mut self) -> Self {
         self.definition.takes_context = false;
+        self
+    }
+
+    /// Says that its value goes to the model and nowhere else: everywhere else it is shown as redacted.
+    #[must_use]
+    pub fn sensitive(mut self) -> Self {
+        self.definition.sensitive = true;
         self
     }
 

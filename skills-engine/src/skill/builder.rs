@@ -66,6 +66,24 @@ impl SkillBuilder {
         self
     }
 
+    /// Keeps models from opening it: somebody else must.
+    pub fn host_only(mut self) -> Self {
+        self.definition.host_only = true;
+        self
+    }
+
+    /// Never shows it to a model; in code it works as any other.
+    pub fn code_only(mut self) -> Self {
+        self.definition.code_only = true;
+        self
+    }
+
+    /// Makes a turn fail when one of its hooks does, instead of leaving it out of the turn.
+    pub fn required(mut self) -> Self {
+        self.definition.required = true;
+        self
+    }
+
     /// Sets the text shown from CONTEXT on.
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
         self.instructions = Some(instructions.into());

@@ -192,6 +192,12 @@ pub struct SkillEntry {
     pub tags: &'static [&'static str],
     /// The level every session starts at.
     pub base_level: Level,
+    /// Whether a model cannot open it.
+    pub host_only: bool,
+    /// Whether it is never shown to a model.
+    pub code_only: bool,
+    /// Whether a turn fails when one of its hooks does.
+    pub required: bool,
     /// How its instance is made.
     pub make: Make,
     /// Its annotated fields.
@@ -255,6 +261,8 @@ pub struct AttributeEntry {
     pub cache: Option<Cache>,
     /// Whether the method takes the context.
     pub takes_context: bool,
+    /// Whether its value is for the model alone.
+    pub sensitive: bool,
     /// The schema of its value.
     pub schema: SchemaFunction,
     /// How it is read.
@@ -299,6 +307,8 @@ pub struct ParamEntry {
     pub description: &'static str,
     /// The schema of its type.
     pub schema: SchemaFunction,
+    /// Whether its value is for the tool alone.
+    pub sensitive: bool,
     /// Whether its type is an `Option`.
     pub is_option: bool,
     /// The default, as JSON, when there is one.

@@ -103,6 +103,10 @@ impl fmt::Debug for dyn Skill {
 /// Identity and texts of a skill.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "independent claims, as its author makes them"
+)]
 pub struct SkillDefinition {
     /// Identifier, unique in a registry. For Rust skills `[a-z][a-z0-9-]{0,63}`.
     pub id: Cow<'static, str>,
@@ -116,6 +120,12 @@ pub struct SkillDefinition {
     pub tags: Vec<Cow<'static, str>>,
     /// The level every session starts at.
     pub base_level: Level,
+    /// Whether a model cannot open it: somebody else must have before it sees more than the base level.
+    pub host_only: bool,
+    /// Whether it is never shown to a model; in code it works as any other.
+    pub code_only: bool,
+    /// Whether a turn fails when one of its hooks does; the hooks of other skills leave out that skill alone.
+    pub required: bool,
     /// The crate the skill was defined in.
     pub origin: Origin,
     /// Whether the skill stands under another id than its type was annotated with.
@@ -134,6 +144,9 @@ impl SkillDefinition {
             version: Cow::Borrowed("0.0.0"),
             tags: Vec::new(),
             base_level: Level::Metadata,
+            host_only: false,
+            code_only: false,
+            required: false,
             origin: Origin::default(),
             is_alias: false,
         }

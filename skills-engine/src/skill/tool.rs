@@ -120,12 +120,22 @@ pub struct ToolDefinition {
     /// Whether a person must approve each call; as long as nobody can be asked, calls are refused as
     /// `approval_required`.
     pub requires_approval: bool,
+    /// Names of the arguments whose values are for the tool alone: never in the audit trail, logs, or errors.
+    pub sensitive: Vec<Cow<'static, str>>,
     /// Where the input schema comes from.
     pub input_schema: InputSchema,
 }
 
 /// A closure that begins a call from its arguments, as JSON text.
-pub(crate) type CallClosure = dyn Fn(&[u8], &ToolContext) -> Call + Send + Sync;
+pub(crate) type CallClosure = dyn Fn(&[u8], &ToolContext, Quoting) -> Call + Send + Sync;
+
+/// Whether errors about arguments may quote them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Quoting {
+    Allowed,
+    /// At least one of the arguments is sensitive.
+    Forbidden,
+}
 
 /// The arguments of a tool of a builder that takes none.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, serde::Deserialize)]
@@ -147,7 +157,7 @@ impl schemars::JsonSchema for NoArguments {
 #[derive(Clone)]
 pub(crate) enum ToolHandler {
     /// A closure.
-    Closure(Arc<CallClosure>),
+    Closure(Arc<CallClosure>, Quoting),
     /// A method of an annotated type.
     Method(Instance, fn(&Instance, &[u8], &ToolContext) -> Call),
 }
@@ -156,7 +166,7 @@ impl ToolHandler {
     /// Begins a call. `arguments` is JSON text.
     pub(crate) fn call(&self, arguments: &[u8], cx: &ToolContext) -> Call {
         match self {
-            Self::Closure(call) => call(arguments, cx),
+            Self::Closure(call, quoting) => call(arguments, cx, *quoting),
             Self::Method(instance, call) => call(instance, arguments, cx),
         }
     }
@@ -165,7 +175,7 @@ impl ToolHandler {
 impl fmt::Debug for ToolHandler {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter.write_str(match self {
-            Self::Closure(_) => "Closure",
+            Self::Closure(..) => "Closure",
             Self::Method(..) => "Method",
         })
     }
@@ -204,11 +214,12 @@ impl Tool {
             timeout: None,
             annotations: Annotations::default(),
             requires_approval: false,
+            sensitive: Vec::new(),
             input_schema,
         };
         Self {
             definition,
-            handler: ToolHandler::Closure(handler),
+            handler: ToolHandler::Closure(handler, Quoting::Allowed),
         }
     }
 
@@ -241,9 +252,10 @@ impl Tool {
         F: Future<Output: IntoToolResult> + Send + 'static,
     {
         let known = OnceLock::new();
-        let handler = move |arguments: &[u8], cx: &ToolContext| {
+        let handler = move |arguments: &[u8], cx: &ToolContext, quoting| {
             let known = known.get_or_init(|| property_names(schema_of::<A>));
-            match check_names(arguments, known).and_then(|()| decode_whole::<A>(arguments)) {
+            let guard = (quoting == Quoting::Forbidden).then_some(&**known);
+            match check_names(arguments, known).and_then(|()| decode_whole::<A>(arguments, guard)) {
                 Ok(arguments) => {
                     let future = call(arguments, cx.clone());
                     Call::Pending(Box::pin(async move { future.await.into_tool_result() }))
@@ -296,9 +308,9 @@ impl Tool {
                 ),
             ));
         }
-        let handler = move |arguments: &[u8], cx: &ToolContext| match decode_whole::<
+        let handler = move |arguments: &[u8], cx: &ToolContext, _| match decode_whole::<
             serde_json::Value,
-        >(arguments)
+        >(arguments, None)
         {
             Ok(arguments) => {
                 let future = call(arguments, cx.clone());
@@ -385,6 +397,24 @@ impl Tool {
         self
     }
 
+    /// Says of an argument that its value is for the tool alone: never in the audit trail, logs, or errors about the
+    /// arguments.
+    #[must_use]
+    pub fn sensitive(mut self, argument: impl Into<Cow<'static, str>>) -> Self {
+        self.definition.sensitive.push(argument.into());
+        self
+    }
+
+    /// How it is called, with what its definition says of its arguments.
+    pub(crate) fn registered_handler(&self) -> ToolHandler {
+        match &self.handler {
+            ToolHandler::Closure(call, _) if !self.definition.sensitive.is_empty() => {
+                ToolHandler::Closure(Arc::clone(call), Quoting::Forbidden)
+            }
+            handler => handler.clone(),
+        }
+    }
+
     pub(crate) fn check(&self) -> Result<(), Fault> {
         check_tool_name(&self.definition.name)
     }
@@ -424,6 +454,25 @@ mod tests {
         let schema = SchemaCache::default().input_schema(&source).unwrap();
         let plain = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
         assert_eq!(&*schema, plain);
+    }
+
+    #[test]
+    fn a_builder_tool_with_a_sensitive_argument_quotes_none() {
+        let add = Tool::new("add", "Adds.", |add: Add, _cx: ToolContext| async move {
+            add.left + add.right.unwrap_or(0)
+        });
+        let message = |tool: &Tool| {
+            let handler = tool.registered_handler();
+            match handler.call(br#"{"left":"marker"}"#, &ToolContext::detached()) {
+                Call::Ready(Err(fault)) => fault.message,
+                call => panic!("{call:?}"),
+            }
+        };
+        assert!(message(&add).contains("marker"));
+        let guarded = add.sensitive("left");
+        assert_eq!(guarded.definition.sensitive, ["left"]);
+        let message = message(&guarded);
+        assert!(message.starts_with("a value does not fit"), "{message}");
     }
 
     #[test]

@@ -94,6 +94,9 @@ pub(crate) fn typed_skill(
         version: Cow::Borrowed(entry.version),
         tags: entry.tags.iter().copied().map(Cow::Borrowed).collect(),
         base_level: entry.base_level,
+        host_only: entry.host_only,
+        code_only: entry.code_only,
+        required: entry.required,
         origin: entry.origin,
     };
     Ok(Arc::new(TypedSkill {
@@ -161,6 +164,7 @@ fn attribute_of(entry: &AttributeEntry, reader: AttributeReader) -> Attribute {
         timeout: entry.timeout_ms.map(Duration::from_millis),
         cache: entry.cache,
         takes_context: entry.takes_context,
+        sensitive: entry.sensitive,
         schema: entry.schema,
     };
     Attribute::from_parts(definition, reader)
@@ -177,6 +181,12 @@ fn tool_of(entry: &ToolEntry, instance: &Instance) -> Tool {
         timeout: entry.timeout_ms.map(Duration::from_millis),
         annotations: entry.annotations,
         requires_approval: entry.requires_approval,
+        sensitive: entry
+            .parameters
+            .iter()
+            .filter(|parameter| parameter.sensitive)
+            .map(|parameter| Cow::Borrowed(parameter.name))
+            .collect(),
         input_schema: InputSchema::Parameters(entry.parameters),
     };
     Tool::from_parts(

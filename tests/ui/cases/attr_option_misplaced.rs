@@ -12,7 +12,7 @@ impl Helpdesk {
         1
     }
 
-    #[skill_attribute(sensitive, blocking)]
+    #[skill_attribute(requires_approval, blocking)]
     fn two(&self) -> u8 {
         2
     }

@@ -15,7 +15,7 @@ impl Helpdesk {
         #[param(default)] b: u8,
         #[param(default = )] c: u8,
         #[param] d: u8,
-        #[param(sensitive)] e: u8,
+        #[param(sensitiv)] e: u8,
         #[param(description = "x")] f: u8,
         #[param(optional)] g: u8,
         #[param(default = 1, default = 2)] h: u8,

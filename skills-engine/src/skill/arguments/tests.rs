@@ -19,6 +19,7 @@ const fn parameter(name: &'static str) -> ParamEntry {
         name,
         description: "",
         schema: schema_of::<String>,
+        sensitive: false,
         is_option: false,
         default: None,
     }
@@ -317,16 +318,16 @@ fn deep_nesting_is_an_error_and_no_overflow() {
     assert!(message("[".repeat(200_000)).starts_with("the arguments"));
     assert!(message("{\"any\":".repeat(200_000)).starts_with("the arguments are not valid JSON"));
     let json = format!(r#"{{"any":{deep}}}"#);
-    let fault = decode_whole::<Value>(json.as_bytes()).expect_err("too deep");
+    let fault = decode_whole::<Value>(json.as_bytes(), None).expect_err("too deep");
     assert!(fault.message.contains("recursion limit exceeded"));
 }
 
 #[test]
 fn whole_arguments_are_decoded_like_parameters() {
     type Counts = BTreeMap<String, u8>;
-    assert_eq!(decode_whole::<Counts>(b""), Ok(Counts::new()));
+    assert_eq!(decode_whole::<Counts>(b"", None), Ok(Counts::new()));
     assert_eq!(
-        decode_whole::<Point>(br#"{"x":1}"#),
+        decode_whole::<Point>(br#"{"x":1}"#, None),
         Ok(Point { x: 1, y: None })
     );
     for (json, expected) in [
@@ -343,9 +344,24 @@ fn whole_arguments_are_decoded_like_parameters() {
             "the arguments are not valid JSON: trailing characters",
         ),
     ] {
-        let fault = decode_whole::<Point>(json.as_bytes()).expect_err(json);
+        let fault = decode_whole::<Point>(json.as_bytes(), None).expect_err(json);
         assert_eq!(fault.code, Code::InvalidArguments);
         assert!(fault.message.starts_with(expected), "{fault}");
+    }
+}
+
+#[test]
+fn a_guarded_error_quotes_nothing_of_what_was_received() {
+    let known = ["x".to_owned(), "y".to_owned()];
+    for (json, expected) in [
+        (r#"{"x":"marker"}"#, "a value does not fit"),
+        (r#"{"x":1,"y":"marker"}"#, "a value does not fit"),
+        (r#"{"y":1}"#, "missing field `x`"),
+        (r#"{"x":1"#, "the arguments are not valid JSON: EOF"),
+    ] {
+        let fault = decode_whole::<Point>(json.as_bytes(), Some(&known)).expect_err(json);
+        assert!(fault.message.starts_with(expected), "{fault}");
+        assert!(!fault.message.contains("marker"), "{fault}");
     }
 }
 

@@ -103,6 +103,7 @@ const fn parameter(
         name,
         description,
         schema,
+        sensitive: false,
         is_option,
         default,
     }
