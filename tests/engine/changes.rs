@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use skills_engine::session::effective;
+use skills_engine::session::{SkillFacts, TurnStanding, effective};
 use skills_engine::skill::{Clock, Fault};
 use skills_engine::{Level, Session, Span};
 
@@ -110,9 +110,9 @@ pub(crate) fn base(skill: &str) -> Level {
 pub(crate) async fn stored_level(stage: &Stage, session: &Session, skill: &str) -> Level {
     let stored = stage.store.state(session).await;
     effective(
-        base(skill),
+        &SkillFacts::new(base(skill)),
         &stored.standing(skill),
-        None,
+        TurnStanding::default(),
         stage.clock.now(),
     )
 }

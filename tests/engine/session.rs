@@ -15,7 +15,9 @@ mod turn_grants;
 use std::sync::Arc;
 use std::time::Duration;
 
-use skills_engine::session::{Applied, Change, GrantSpan, SessionState, effective};
+use skills_engine::session::{
+    Applied, Change, GrantSpan, SessionState, SkillFacts, TurnStanding, effective,
+};
 use skills_engine::skill::{Actor, Code, Fault, Level, Limits, Timestamp};
 
 pub(crate) use Actor::{Host, Model, System, User};
@@ -70,7 +72,12 @@ impl Session {
     }
 
     fn level(&self, skill: &str) -> Level {
-        effective(self.base, &self.state.standing(skill), None, self.now)
+        effective(
+            &SkillFacts::new(self.base),
+            &self.state.standing(skill),
+            TurnStanding::default(),
+            self.now,
+        )
     }
 
     fn advance(&mut self, seconds: u64) {

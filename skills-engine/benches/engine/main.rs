@@ -13,7 +13,7 @@ use divan::counter::ItemsCount;
 use futures_util::FutureExt as _;
 use skills_engine::engine::{ToolCall, Turn};
 use skills_engine::registry::Registry;
-use skills_engine::session::{Decision, MemberFacts, SkillFacts, decide};
+use skills_engine::session::{Decision, MemberFacts, SkillFacts, TurnStanding, decide};
 use skills_engine::skill::{Expose, Limits, TurnRequest};
 use skills_engine::tools::Dialect;
 use skills_engine::{Level, Session, Span};
@@ -254,7 +254,13 @@ fn decide_one(bencher: Bencher<'_, '_>) {
     bencher.bench_local(|| {
         let standing = divan::black_box(&standing);
         assert_eq!(
-            decide(Some(&skill), Some(&member), standing, None, now),
+            decide(
+                Some(&skill),
+                Some(&member),
+                standing,
+                TurnStanding::default(),
+                now,
+            ),
             Decision::Visible
         );
     });

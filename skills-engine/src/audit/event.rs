@@ -20,6 +20,8 @@ pub struct AuditEvent {
     pub turn: Option<TurnId>,
     /// Who did it.
     pub actor: Actor,
+    /// The id of the principal that did it, where that is not the session's owner.
+    pub by: Option<Arc<str>>,
     /// Why, in the words of whoever did it; cut to `limits.reason` characters when it is written.
     pub reason: Option<Box<str>>,
     /// What it was.
@@ -35,6 +37,7 @@ impl AuditEvent {
             scope: None,
             turn: None,
             actor,
+            by: None,
             reason: None,
             kind,
         }
@@ -51,6 +54,13 @@ impl AuditEvent {
     #[must_use]
     pub fn turn(mut self, turn: TurnId) -> Self {
         self.turn = Some(turn);
+        self
+    }
+
+    /// Says which principal did it, where that is not the session's owner.
+    #[must_use]
+    pub fn by(mut self, principal: Option<Arc<str>>) -> Self {
+        self.by = principal;
         self
     }
 
@@ -78,8 +88,17 @@ impl AuditEvent {
                 call_id.len()
             }
             AuditKind::CallRefused { call_id, name, .. } => call_id.len() + name.len(),
+            AuditKind::AccessChanged {
+                roles, patterns, ..
+            } => {
+                let texts = roles.iter().chain(patterns.iter());
+                texts.map(|text| text.len() + size_of::<Arc<str>>()).sum()
+            }
+            AuditKind::Switched { skill, .. } => skill.len(),
+            AuditKind::ChildCreated { child } => child.len(),
             AuditKind::SessionOpened
             | AuditKind::TurnEnded { .. }
+            | AuditKind::Observed { .. }
             | AuditKind::RegistryRefreshed { .. }
             | AuditKind::Lost { .. }
             | AuditKind::Withdrawn { .. }
@@ -185,6 +204,32 @@ pub enum AuditKind {
         /// Why.
         code: Code,
     },
+    /// The host changed who may in a session, or what at most.
+    AccessChanged {
+        /// The roles that the session's principal has now, 64 of them at most.
+        roles: Vec<Arc<str>>,
+        /// The patterns of the session's allow-lists, 64 of them at most, each list begun by an empty one.
+        patterns: Vec<Arc<str>>,
+        /// Whether the model may open skills by itself.
+        lets_model: bool,
+    },
+    /// A session got a child, which sees no more than it does and ends with it.
+    ChildCreated {
+        /// The child's session id.
+        child: Arc<str>,
+    },
+    /// Someone looked into a session of another principal.
+    Observed {
+        /// At what.
+        what: Observed,
+    },
+    /// A skill was switched on or off for all models.
+    Switched {
+        /// The skill's id.
+        skill: Arc<str>,
+        /// Whether it is on now.
+        is_enabled: bool,
+    },
     /// The registry was built.
     RegistryBuilt {
         /// Its digest.
@@ -254,12 +299,43 @@ impl AuditKind {
             Self::CallStarted { .. } => "call_started",
             Self::CallEnded { .. } => "call_ended",
             Self::CallRefused { .. } => "call_refused",
+            Self::AccessChanged { .. } => "access_changed",
+            Self::ChildCreated { .. } => "child_created",
+            Self::Observed { .. } => "observed",
+            Self::Switched { .. } => "switched",
             Self::RegistryBuilt { .. } => "registry_built",
             Self::RegistryRefreshed { .. } => "registry_refreshed",
             Self::Lost { .. } => "lost",
             Self::Withdrawn { .. } => "withdrawn",
             Self::Recovered { .. } => "recovered",
             Self::Anchor { .. } => "anchor",
+        }
+    }
+}
+
+/// What someone looked at in a session of another principal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[non_exhaustive]
+pub enum Observed {
+    /// The standing of its skills.
+    Visibility,
+    /// What its model is shown: prompt, tools and snapshots.
+    View,
+    /// Why a member is shown or not.
+    Explanation,
+    /// Its audit records.
+    Audit,
+}
+
+impl Observed {
+    /// The word for it in a record.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Visibility => "visibility",
+            Self::View => "view",
+            Self::Explanation => "explanation",
+            Self::Audit => "audit",
         }
     }
 }

@@ -8,6 +8,8 @@ use crate::skill::{Code, Span, Timestamp};
 
 /// Names of late attributes that one record holds.
 const TIMED_OUT: usize = 64;
+/// Roles, and patterns, that one record holds.
+const ACCESS: usize = 64;
 /// Crates that a record names.
 const CRATES: usize = 64;
 
@@ -48,6 +50,10 @@ impl LineWriter {
         line.extend_from_slice(b",\"actor\":\"");
         line.extend_from_slice(event.actor.as_str().as_bytes());
         line.push(b'"');
+        if let Some(by) = &event.by {
+            line.extend_from_slice(b",\"by\":");
+            text(line, by, 256);
+        }
         if let Some(why) = &event.reason {
             line.extend_from_slice(b",\"reason\":");
             text(line, why, reason);
@@ -116,6 +122,25 @@ fn write_fields(fields: &mut Object<'_>, kind: &AuditKind, reason: usize) {
             fields.text("call_id", call_id, NAME_LENGTH);
             fields.text("name", name, NAME_LENGTH);
             fields.word("code", code.as_str());
+        }
+        AuditKind::AccessChanged {
+            roles,
+            patterns,
+            lets_model,
+        } => {
+            for (key, texts) in [("roles", roles), ("patterns", patterns)] {
+                let out = fields.key(key);
+                list(out, texts.iter().take(ACCESS), |out, part| {
+                    text(out, part, 256);
+                });
+            }
+            fields.word("model_opens", if *lets_model { "yes" } else { "no" });
+        }
+        AuditKind::ChildCreated { child } => fields.text("child", child, NAME_LENGTH),
+        AuditKind::Observed { what } => fields.word("what", what.as_str()),
+        AuditKind::Switched { skill, is_enabled } => {
+            fields.text("skill", skill, NAME_LENGTH);
+            fields.word("to", if *is_enabled { "on" } else { "off" });
         }
         AuditKind::RegistryBuilt {
             digest,

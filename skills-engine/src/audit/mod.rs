@@ -19,7 +19,7 @@ mod sink;
 mod verify;
 mod writer;
 
-pub use self::event::{AuditEvent, AuditKind, TurnOutcome, VisibilityOutcome};
+pub use self::event::{AuditEvent, AuditKind, Observed, TurnOutcome, VisibilityOutcome};
 pub use self::health::{AuditHealth, SinkHealth};
 pub use self::jsonl::JsonLines;
 pub use self::key::AuditKey;

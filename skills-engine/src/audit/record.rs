@@ -202,6 +202,9 @@ pub struct AuditEntry<'a> {
     /// Who did it.
     #[serde(borrow)]
     pub actor: std::borrow::Cow<'a, str>,
+    /// The id of the principal that did it, where that is not the session's owner.
+    #[serde(borrow, default)]
+    pub by: Option<std::borrow::Cow<'a, str>>,
     /// Why.
     #[serde(borrow, default)]
     pub reason: Option<std::borrow::Cow<'a, str>>,

@@ -89,6 +89,7 @@ impl Writer {
             scope,
             turn: None,
             actor: Actor::System,
+            by: None,
             reason: None,
             kind,
         };

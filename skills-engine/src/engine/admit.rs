@@ -2,8 +2,8 @@ use super::call::ToolCall;
 use super::turn::Turn;
 use super::turn_core::TurnCore;
 use crate::registry::ToolIndex;
-use crate::session::{Decision, MemberFacts, decide};
-use crate::skill::{Code, Fault, Timestamp, nearest, shown};
+use crate::session::{Decision, decide, least};
+use crate::skill::{Code, Fault, Level, Timestamp, nearest, shown};
 
 impl Turn {
     /// Everything that must hold before anything runs.
@@ -25,24 +25,7 @@ impl Turn {
         match self.decide(tool, now) {
             Decision::Visible => {}
             Decision::Hidden { have, need } => {
-                let id = &skill.id;
-                if let Some(ceiling) = cell.published().1.standing(id).ceiling()
-                    && ceiling < need
-                {
-                    return Err(Fault::new(
-                        Code::Hidden,
-                        format!("`{id}` is limited to {ceiling} in this session. Do without it"),
-                    ));
-                }
-                let next = if epoch.texts.has_control() {
-                    format!("open `{id}` at {need} with psl-skill__set_skill_visibility first")
-                } else {
-                    format!("ask the user to open `{id}` at {need}")
-                };
-                return Err(Fault::new(
-                    Code::Hidden,
-                    format!("`{id}` is at {have}; {next}"),
-                ));
+                return Err(self.hidden(tool, have, need));
             }
             Decision::Denied(_) | Decision::Disabled | Decision::Unknown => return Err(unknown()),
         }
@@ -113,20 +96,38 @@ impl Turn {
 
     fn decide(&self, tool: ToolIndex, now: Timestamp) -> Decision {
         let TurnCore { cell, epoch, .. } = &*self.core;
-        let registered = epoch.registry.tool(tool);
-        let skill = epoch.registry.skill(registered.skill);
-        let state = cell.published().1;
-        let turn = self
-            .core
-            .with_grants(|grants| grants.level(&skill.id, &state));
-        let member = MemberFacts::new(registered.definition.level, registered.definition.expose);
-        let facts = epoch.facts(registered.skill);
-        decide(
-            Some(&facts),
-            Some(&member),
-            &state.standing(&skill.id),
-            turn,
-            now,
-        )
+        let registry = &epoch.registry;
+        let skill = registry.tool(tool).skill;
+        let id = &registry.skill(skill).id;
+        let (state, access) = cell.standing();
+        let turn = self.core.with_grants(|grants| grants.standing(id, &state));
+        let (facts, member) = self.core.with_rights(access.as_ref(), |rights| {
+            (rights.skill(registry, skill), rights.tool(registry, tool))
+        });
+        decide(Some(&facts), Some(&member), &state.standing(id), turn, now)
+    }
+
+    /// Says what to do about a tool that is not open.
+    fn hidden(&self, tool: ToolIndex, have: Level, need: Level) -> Fault {
+        let TurnCore { cell, epoch, .. } = &*self.core;
+        let registry = &epoch.registry;
+        let skill = registry.tool(tool).skill;
+        let id = &registry.skill(skill).id;
+        let (state, access) = cell.standing();
+        let (facts, member, has_control) = self.core.with_rights(access.as_ref(), |rights| {
+            let (facts, member) = (rights.skill(registry, skill), rights.tool(registry, tool));
+            (facts, member, rights.has_control())
+        });
+        let ceiling = least(facts.ceiling(&state.standing(id)), member.ceiling);
+        let message = match ceiling {
+            Some(ceiling) if ceiling < need => {
+                format!("`{id}` is limited to {ceiling} in this session. Do without it")
+            }
+            Some(_) | None if has_control && !facts.host_only => format!(
+                "`{id}` is at {have}; open `{id}` at {need} with psl-skill__set_skill_visibility first"
+            ),
+            Some(_) | None => format!("`{id}` is at {have}; ask the user to open `{id}` at {need}"),
+        };
+        Fault::new(Code::Hidden, message)
     }
 }

@@ -8,13 +8,17 @@ use std::time::Duration;
 use dashmap::DashMap;
 
 use super::epoch::Epoch;
+use super::governance::Governance;
 use super::inner::EngineInner;
 use super::reaper::reap;
 use super::report::BuildReport;
 use super::{Engine, EngineBuilder};
 use crate::audit::{AuditEvent, AuditKind, AuditLog, AuditSink, MemoryRing};
 use crate::registry::{BuildError, Registry};
-use crate::skill::{Actor, Clock, Make, Skill, SkillEntry, SkillType, check_skill_id, nearest};
+use crate::session::Roles;
+use crate::skill::{
+    Actor, Clock, Make, Skill, SkillEntry, SkillType, check_skill_id, nearest, shown,
+};
 use crate::snapshot::{BlockingPool, bound_constants};
 use crate::source::{Linked, Provided, blocks_by_type, construct, linked_entries, typed_skill};
 use crate::tools::PslSkill;
@@ -41,7 +45,7 @@ impl EngineBuilder {
             });
         }
         check_runtime(&*self.clock).map_err(|problem| BuildError::new(vec![problem.to_owned()]))?;
-        let mut registry = self.registry()?;
+        let (mut registry, roles) = self.registry()?;
         bound_constants(&mut registry, &self.limits)?;
         let report = BuildReport::new(&registry, |name| self.names_crate(name));
         let Self {
@@ -54,12 +58,12 @@ impl EngineBuilder {
             search,
             disabled,
             is_enabled,
+            control,
+            policy,
             ..
         } = self;
-        let is_off = |id: &str| disabled.contains(id);
         let epoch = Arc::new(Epoch::new(
             registry,
-            is_off,
             Arc::clone(&composer),
             limits.view_cache,
         )?);
@@ -68,7 +72,6 @@ impl EngineBuilder {
         } else {
             Some(Arc::new(Epoch::new(
                 Registry::build(Vec::new())?,
-                |_| false,
                 composer,
                 0,
             )?))
@@ -109,6 +112,7 @@ impl EngineBuilder {
             pool: BlockingPool::new(limits.blocking_threads),
             limits,
             search,
+            governance: Governance::new(roles, control, policy, disabled),
             incarnations: AtomicU64::new(1),
             quiet: tokio::sync::Notify::new(),
         });
@@ -121,12 +125,13 @@ impl EngineBuilder {
     }
 
     /// Everything that can be checked before tools are named on the wire, and all that is wrong with it.
-    fn registry(&self) -> Result<Registry, BuildError> {
+    fn registry(&self) -> Result<(Registry, Roles), BuildError> {
         let mut problems = self.missing_crates();
         let skills = self.gather(&mut problems);
         problems.extend(self.unknown_ids(&skills));
+        let roles = self.checked_roles(&mut problems);
         match Registry::build(skills) {
-            Ok(registry) if problems.is_empty() => Ok(registry),
+            Ok(registry) if problems.is_empty() => Ok((registry, roles)),
             Ok(_) => Err(BuildError::new(problems)),
             Err(found) => {
                 problems.extend_from_slice(found.problems());
@@ -181,6 +186,20 @@ impl EngineBuilder {
             }
         }
         skills
+    }
+
+    fn checked_roles(&self, problems: &mut Vec<String>) -> Roles {
+        let mut roles = Roles::default();
+        for (name, role) in &self.roles {
+            if let Err(faults) = roles.add(name.clone(), role.clone()) {
+                problems.extend(
+                    faults
+                        .into_iter()
+                        .map(|fault| format!("role `{}`: {}", shown(name, 64), fault.message)),
+                );
+            }
+        }
+        roles
     }
 
     fn names_crate(&self, name: &str) -> bool {

@@ -6,7 +6,7 @@ use std::time::Duration;
 use super::search::{SkillSearch, TermSearch};
 use crate::audit::{AuditKey, AuditSink};
 use crate::prompt::{PromptComposer, StandardComposer};
-use crate::session::VisibilityStore;
+use crate::session::{PslControl, PslPolicy, Role, StandardPolicy, VisibilityStore};
 use crate::skill::{Clock, Limits, Resources, Skill, SkillType, SystemClock};
 use crate::source::{Linked, Provided};
 use crate::store::MemoryStore;
@@ -29,6 +29,9 @@ pub struct EngineBuilder {
     pub(super) audit_key: Option<AuditKey>,
     pub(super) composer: Arc<dyn PromptComposer>,
     pub(super) search: Arc<dyn SkillSearch>,
+    pub(super) roles: Vec<(String, Role)>,
+    pub(super) control: PslControl,
+    pub(super) policy: Arc<dyn PslPolicy>,
 }
 
 impl Default for EngineBuilder {
@@ -49,6 +52,9 @@ impl Default for EngineBuilder {
             audit_key: None,
             composer: Arc::new(StandardComposer::default()),
             search: Arc::new(TermSearch::default()),
+            roles: Vec::new(),
+            control: PslControl::default(),
+            policy: Arc::new(StandardPolicy::default()),
         }
     }
 }
@@ -165,6 +171,27 @@ impl EngineBuilder {
     /// Sets who writes the prompt.
     pub fn prompt_composer(mut self, composer: Arc<dyn PromptComposer>) -> Self {
         self.composer = composer;
+        self
+    }
+
+    /// Adds a role: what its principals see at most.
+    ///
+    /// Without any role everything is allowed to everyone. Once there is one, a principal sees what its roles name,
+    /// of several the most, and nothing else; its model opens skills only where a role names `psl-skill`.
+    pub fn role(mut self, name: impl Into<String>, define: impl FnOnce(Role) -> Role) -> Self {
+        self.roles.push((name.into(), define(Role::default())));
+        self
+    }
+
+    /// Sets whether models may open skills by themselves. The default is that they may.
+    pub fn psl_control(mut self, control: PslControl) -> Self {
+        self.control = control;
+        self
+    }
+
+    /// Sets what guards every change of what a session sees.
+    pub fn policy(mut self, policy: impl PslPolicy) -> Self {
+        self.policy = Arc::new(policy);
         self
     }
 

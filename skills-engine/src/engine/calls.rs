@@ -149,6 +149,9 @@ impl Turn {
             thread: &thread,
         })
         .await;
+        if registered.definition.annotations.open_world {
+            self.core.see_untrusted();
+        }
         running.outcome = outcome.as_ref().map(drop).map_err(|fault| fault.code);
         drop(running);
         CallResult {

@@ -3,9 +3,10 @@ use std::sync::{Arc, Mutex, Weak};
 
 use tokio::sync::Notify;
 
+use super::access::Access;
 use super::pending::{Pending, States};
 use crate::session::{SessionKey, SessionState};
-use crate::skill::{Level, Limits, SessionScope, Timestamp, TurnId, lock};
+use crate::skill::{Level, Limits, Principal, SessionScope, Timestamp, TurnId, lock};
 use crate::snapshot::OwnValues;
 
 /// A session as this process holds it. There may be very many: each byte here counts.
@@ -53,6 +54,31 @@ impl Cell {
             self.edition.load(Ordering::Acquire),
             Arc::clone(states.published()),
         )
+    }
+
+    /// The state that views and calls go by, and what the host set beside it.
+    pub(super) fn standing(&self) -> (Arc<SessionState>, Option<Arc<Access>>) {
+        let states = lock(&self.states);
+        (Arc::clone(states.published()), states.access.clone())
+    }
+
+    /// What the host set for the session.
+    pub(super) fn access(&self) -> Option<Arc<Access>> {
+        lock(&self.states).access.clone()
+    }
+
+    /// Changes what the host set for the session; it counts at once.
+    pub(super) fn set_access(&self, edit: impl FnOnce(&mut Access)) {
+        let mut states = lock(&self.states);
+        edit(Arc::make_mut(states.access.get_or_insert_default()));
+        self.edition.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// The owner, with the roles it has now.
+    pub(super) fn principal(&self) -> Principal {
+        let access = self.access();
+        let changed = access.and_then(|access| access.principal.clone());
+        changed.unwrap_or_else(|| self.scope.principal.clone())
     }
 
     pub(crate) fn edition(&self) -> u32 {

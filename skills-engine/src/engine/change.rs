@@ -5,7 +5,8 @@ use super::inner::EngineInner;
 use super::pending::Pending;
 use crate::audit::{AuditEvent, AuditKind, VisibilityOutcome};
 use crate::session::{
-    Change, ChangeOutcome, SessionState, StateChange, StoreError, StoreOutcome, effective,
+    Change, ChangeOutcome, SessionState, SkillFacts, StateChange, StoreError, StoreOutcome,
+    TurnStanding, effective,
 };
 use crate::skill::{
     Actor, BoxFuture, Code, Fault, Level, Span, StandingGrant, Timestamp, TurnId, within,
@@ -17,6 +18,8 @@ pub(super) const ATTEMPTS: usize = 128;
 /// A change with what its record says of it.
 pub(super) struct Wish<'a> {
     pub(super) change: Change,
+    /// What caps a skill from outside of the session.
+    pub(super) outer: &'a (dyn Fn(&str) -> Option<Level> + Sync),
     pub(super) actor: Actor,
     pub(super) reason: &'a str,
     pub(super) turn: Option<TurnId>,
@@ -124,6 +127,7 @@ impl EngineInner {
     pub(super) async fn settle(self: &Arc<Self>, cell: &Arc<Cell>) -> Result<(), Fault> {
         let wish = Wish {
             change: Change::Expire,
+            outer: &|_| None,
             actor: Actor::System,
             reason: "",
             turn: None,
@@ -165,17 +169,20 @@ impl EngineInner {
                 )
             })
             .collect();
-        let visibility =
-            |skill: &Arc<str>, change, asked, old, new, expires_at| AuditKind::Visibility {
+        let visibility = |skill: &Arc<str>, change, asked, old: Level, new: Level, expires_at| {
+            let capped =
+                |level: Level| (wish.outer)(skill).map_or(level, |ceiling| ceiling.min(level));
+            AuditKind::Visibility {
                 skill: Arc::clone(skill),
                 change,
                 asked,
-                old,
-                new,
+                old: capped(old),
+                new: capped(new),
                 span: wish.span,
                 code: None,
                 expires_at,
-            };
+            }
+        };
         let (old, new) = (outcome.old_level, outcome.new_level);
         match &wish.change {
             Change::Set {
@@ -237,10 +244,11 @@ impl EngineInner {
     }
 
     fn level_now(&self, state: &SessionState, skill: &str) -> Level {
+        let facts = SkillFacts::new(self.epoch().base(skill));
         effective(
-            self.epoch().base(skill),
+            &facts,
             &state.standing(skill),
-            None,
+            TurnStanding::default(),
             self.clock.now(),
         )
     }
@@ -295,9 +303,9 @@ fn raised_skills(
     }
     let is_raised = |skill: &Arc<str>| {
         let (old, new) = (before.standing(skill), after.standing(skill));
-        let base = (around.base)(skill);
-        let is_higher_at =
-            |at: Timestamp| effective(base, &new, None, at) > effective(base, &old, None, at);
+        let facts = SkillFacts::new((around.base)(skill));
+        let level = |standing, at| effective(&facts, standing, TurnStanding::default(), at);
+        let is_higher_at = |at: Timestamp| level(&new, at) > level(&old, at);
         // Levels only fall as time passes, so it is enough to look where the old one falls.
         is_higher_at(around.now)
             || old

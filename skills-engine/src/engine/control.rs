@@ -4,10 +4,11 @@ use super::cell::Cell;
 use super::change::{ALL_SKILLS, Wish};
 use super::epoch::Epoch;
 use super::inner::EngineInner;
+use super::rights::Rights;
 use super::turn_core::TurnCore;
 use crate::audit::{AuditKind, VisibilityOutcome};
 use crate::registry::SkillIndex;
-use crate::session::{Change, GrantSpan, SessionState, TurnGrants, TurnWish};
+use crate::session::{Change, GrantSpan, SessionState, TurnGrants, TurnWish, Wanted};
 use crate::skill::{
     Actor, Cleared, Code, Fault, Level, SetVisibility, Span, StandingGrant, Timestamp,
     VisibilityChange,
@@ -21,6 +22,7 @@ pub(super) struct Control<'a> {
     pub(super) engine: &'a Arc<EngineInner>,
     pub(super) cell: &'a Arc<Cell>,
     pub(super) epoch: &'a Arc<Epoch>,
+    pub(super) rights: Arc<Rights>,
     pub(super) turn: Option<&'a TurnCore>,
     pub(super) actor: Actor,
 }
@@ -51,8 +53,11 @@ impl Control<'_> {
         if let Some(turn) = self.turn {
             turn.check_running()?;
         }
-        let index = self.epoch.known(skill)?;
+        let index = self.known(skill)?;
         self.engine.check_reason(reason)?;
+        self.check_opening(index, level)?;
+        self.ask_policy(Some(index), Wanted::Set { level, span }, reason)
+            .await?;
         if span == Span::Turn {
             return self.set_for_turn(index, level, reason).await;
         }
@@ -222,8 +227,13 @@ impl Control<'_> {
             turn.check_running()?;
         }
         let turn = self.turn.map(|turn| turn.id);
+        let outer = |skill: &str| {
+            let found = self.epoch.registry.find(skill);
+            found.and_then(|(index, _)| self.facts(index).outer_ceiling())
+        };
         let wish = Wish {
             change,
+            outer: &outer,
             actor: self.actor,
             reason,
             turn,
@@ -252,7 +262,7 @@ impl Control<'_> {
         level: Option<Level>,
         reason: &str,
     ) -> Result<(), Fault> {
-        let index = self.epoch.known(skill)?;
+        let index = self.known(skill)?;
         self.engine.check_reason(reason)?;
         if self.actor < Actor::Host {
             return Err(Fault::new(
@@ -263,6 +273,8 @@ impl Control<'_> {
                 ),
             ));
         }
+        self.ask_policy(Some(index), Wanted::Limit { level }, reason)
+            .await?;
         let skill = Arc::clone(&self.epoch.registry.skill(index).id);
         self.change(
             Change::Limit { skill, level },
@@ -284,12 +296,9 @@ impl Control<'_> {
 
     async fn try_clear(&self, skill: Option<&str>, reason: &str) -> Result<Cleared, Fault> {
         self.engine.check_reason(reason)?;
-        let skill = match skill {
-            Some(id) => Some(Arc::clone(
-                &self.epoch.registry.skill(self.epoch.known(id)?).id,
-            )),
-            None => None,
-        };
+        let index = skill.map(|id| self.known(id)).transpose()?;
+        self.ask_policy(index, Wanted::Clear, reason).await?;
+        let skill = index.map(|index| Arc::clone(&self.epoch.registry.skill(index).id));
         let state = self.cell.published().1;
         // Asked before: clearing the session ends them.
         let mut of_turn = self.turn.map_or_else(Vec::new, |turn| {

@@ -1,12 +1,14 @@
 use std::ops::Range;
 use std::sync::Arc;
 
+use dashmap::DashMap;
+
 use super::layout::{Layout, Step, push_run};
 use super::layouts::Layouts;
+use super::rights::Rights;
 use super::texts::Texts;
 use crate::prompt::PromptComposer;
 use crate::registry::{AttributeIndex, BuildError, Registry, SkillIndex, ToolIndex};
-use crate::session::SkillFacts;
 use crate::skill::{Code, Fault, Level, shown};
 use crate::snapshot::LiveTable;
 use crate::tools::Catalogue;
@@ -19,32 +21,28 @@ pub(crate) struct Epoch {
     pub(crate) live: LiveTable,
     pub(crate) base_tools: Vec<Range<ToolIndex>>,
     pub(crate) base_attributes: Vec<Range<AttributeIndex>>,
-    is_off: Box<[bool]>,
     layouts: Layouts,
+    /// By everything that goes into them.
+    rights: DashMap<String, Arc<Rights>>,
 }
+
+/// Rights that are kept; beyond that they are worked out anew.
+const MOST_RIGHTS: usize = 1_024;
 
 impl Epoch {
     pub(crate) fn new(
         registry: Registry,
-        is_off: impl Fn(&str) -> bool,
         composer: Arc<dyn PromptComposer>,
         cache_bytes: usize,
     ) -> Result<Self, BuildError> {
         let catalogue = Catalogue::new(&registry).map_err(BuildError::new)?;
-        let is_off: Box<[bool]> = registry
-            .skills
-            .iter()
-            .map(|skill| is_off(&skill.id))
-            .collect();
-        let texts = Texts::new(&registry, &catalogue, &is_off, composer);
+        let texts = Texts::new(&registry, &catalogue, composer);
         let live = LiveTable::new(&registry);
         let mut base_tools = Vec::new();
         let mut base_attributes = Vec::new();
-        for (skill, is_off) in registry.skills.iter().zip(&is_off) {
-            if !is_off {
-                push_run(&mut base_tools, skill.tools.up_to(skill.base()));
-                push_run(&mut base_attributes, skill.attributes.up_to(skill.base()));
-            }
+        for skill in &registry.skills {
+            push_run(&mut base_tools, skill.tools.up_to(skill.base()));
+            push_run(&mut base_attributes, skill.attributes.up_to(skill.base()));
         }
         let layouts = Layouts::new(cache_bytes);
         Ok(Self {
@@ -54,19 +52,22 @@ impl Epoch {
             live,
             base_tools,
             base_attributes,
-            is_off,
             layouts,
+            rights: DashMap::new(),
         })
     }
 
-    /// Whether a skill is switched off for every model.
-    pub(crate) fn is_off(&self, skill: SkillIndex) -> bool {
-        self.is_off[skill as usize]
-    }
-
-    /// What the rule needs to know of a skill.
-    pub(crate) fn facts(&self, skill: SkillIndex) -> SkillFacts {
-        SkillFacts::new(self.registry.skill(skill).base()).switched_off(self.is_off(skill))
+    /// The rights that go by a key, worked out at most once for each.
+    pub(super) fn rights(&self, key: String, work_out: impl FnOnce() -> Rights) -> Arc<Rights> {
+        if let Some(rights) = self.rights.get(&key) {
+            return Arc::clone(&rights);
+        }
+        let rights = Arc::new(work_out());
+        if self.rights.len() >= MOST_RIGHTS {
+            self.rights.clear();
+        }
+        self.rights.insert(key, Arc::clone(&rights));
+        rights
     }
 
     /// The level every session starts at; METADATA for what is not known.
@@ -76,19 +77,20 @@ impl Epoch {
             .map_or(Level::Metadata, |(_, registered)| registered.base())
     }
 
-    /// A skill by its id, as far as a model may know of it.
+    /// A skill by its id, as far as a model with these rights may know of it.
     ///
     /// The error names the ids there are.
-    pub(crate) fn known(&self, id: &str) -> Result<SkillIndex, Fault> {
+    pub(crate) fn known(&self, rights: &Rights, id: &str) -> Result<SkillIndex, Fault> {
         match self.registry.find(id) {
-            Some((index, _)) if !self.is_off(index) => Ok(index),
-            _ => Err(unknown_skill(self, id)),
+            Some((index, _)) if !rights.is_denied(index) => Ok(index),
+            _ => Err(unknown_skill(self, rights, id)),
         }
     }
 
     /// The layout of a sequence: a kept one, or a new one.
-    pub(crate) fn layout(&self, steps: &[Step]) -> Arc<Layout> {
-        self.layouts.get_or_make(steps, || Layout::new(self, steps))
+    pub(crate) fn layout(&self, rights: &Arc<Rights>, steps: &[Step]) -> Arc<Layout> {
+        self.layouts
+            .get_or_make(rights, steps, || Layout::new(self, rights, steps))
     }
 
     /// Notes that a layout takes more bytes than before.
@@ -97,12 +99,12 @@ impl Epoch {
     }
 }
 
-fn unknown_skill(epoch: &Epoch, id: &str) -> Fault {
+fn unknown_skill(epoch: &Epoch, rights: &Rights, id: &str) -> Fault {
     const MOST: usize = 20;
     let known = || {
         (0..)
             .zip(&epoch.registry.skills)
-            .filter(|(index, _)| !epoch.is_off(*index))
+            .filter(|(index, _)| !rights.is_denied(*index))
     };
     let ids: Vec<_> = known()
         .take(MOST)
@@ -111,7 +113,7 @@ fn unknown_skill(epoch: &Epoch, id: &str) -> Fault {
     let more = known().count().saturating_sub(MOST);
     let more = match more {
         0 => String::new(),
-        more if epoch.texts.has_control() => {
+        more if rights.has_control() => {
             format!(" and {more} more, found with psl-skill__search_skills")
         }
         more => format!(" and {more} more"),

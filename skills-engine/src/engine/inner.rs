@@ -10,6 +10,7 @@ use tokio::sync::Notify;
 use super::cell::{Around, Cell};
 use super::change::ended;
 use super::epoch::Epoch;
+use super::governance::Governance;
 use super::held::{ById, Held};
 use super::search::SkillSearch;
 use crate::audit::{AuditKind, AuditLog};
@@ -31,6 +32,7 @@ pub(crate) struct EngineInner {
     pub(super) limits: Limits,
     pub(super) pool: BlockingPool,
     pub(super) search: Arc<dyn SkillSearch>,
+    pub(super) governance: Governance,
     pub(super) incarnations: AtomicU64,
     /// Told when the last change of a session that has ended is through.
     pub(super) quiet: Notify,
@@ -56,6 +58,7 @@ impl EngineInner {
         principal.check()?;
         let key = SessionKey::new(principal.id(), &id);
         if let Some(cell) = self.live_session(&key) {
+            self.set_principal(&cell, principal);
             return Ok(cell);
         }
         let state = self.stored(self.store.load(&key)).await?;

@@ -1,10 +1,11 @@
 use std::ops::Range;
-use std::sync::OnceLock;
 use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest as _, Sha256};
 
 use super::epoch::Epoch;
+use super::rights::{Rights, is_let_through};
 use crate::registry::{AttributeIndex, SkillIndex, ToolIndex};
 use crate::skill::{Evaluation, Level};
 use crate::tools::Dialect;
@@ -14,12 +15,26 @@ use crate::tools::Dialect;
 pub(crate) struct Step(u64);
 
 const DEVIATION: u64 = 1 << 63;
+const OPENED: u64 = 1 << 7;
+
+/// How the catalogue of one session shows a skill.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Shown {
+    pub(crate) skill: SkillIndex,
+    pub(crate) level: Level,
+    /// The ceiling of the session.
+    pub(crate) ceiling: Option<Level>,
+    /// Whether someone other than the model opened the skill, where that counts.
+    pub(crate) is_opened: bool,
+}
 
 impl Step {
-    /// The catalogue shows a skill at another level than its base, or under a ceiling.
-    pub(crate) fn deviation(skill: SkillIndex, shown: Level, ceiling: Option<Level>) -> Self {
-        let ceiling = ceiling.map_or(0, |ceiling| ceiling as u64 + 1);
-        Self(DEVIATION | u64::from(skill) << 16 | (shown as u64) << 8 | ceiling)
+    /// The catalogue shows a skill in another way than to a session that changed nothing.
+    pub(crate) fn deviation(shown: Shown) -> Self {
+        let ceiling = shown.ceiling.map_or(0, |ceiling| ceiling as u64 + 1);
+        let opened = if shown.is_opened { OPENED } else { 0 };
+        let skill = u64::from(shown.skill) << 16;
+        Self(DEVIATION | skill | (shown.level as u64) << 8 | opened | ceiling)
     }
 
     /// An opening added what lies between two levels.
@@ -33,11 +48,13 @@ impl Step {
     }
 
     /// A number that tells sequences apart, almost always.
-    pub(crate) fn fingerprint(steps: &[Self]) -> u64 {
+    pub(crate) fn fingerprint(rights: &Rights, steps: &[Self]) -> u64 {
         let mix = |hash: u64, step: &Self| {
             (hash.rotate_left(5) ^ step.0).wrapping_mul(0x517c_c1b7_2722_0a95)
         };
-        let hash = steps.iter().fold(steps.len() as u64, mix);
+        let [a, b, c, d, e, f, g, h, ..] = *rights.digest();
+        let first = u64::from_le_bytes([a, b, c, d, e, f, g, h]) ^ steps.len() as u64;
+        let hash = steps.iter().fold(first, mix);
         hash ^ (hash >> 32)
     }
 
@@ -51,12 +68,12 @@ impl Step {
                 to: level(self.0),
             };
         }
-        let ceiling = (self.0 & 0xff).checked_sub(1).map(level);
-        StepKind::Deviation {
+        StepKind::Deviation(Shown {
             skill,
-            shown: high,
-            ceiling,
-        }
+            level: high,
+            ceiling: (self.0 & 0x7f).checked_sub(1).map(level),
+            is_opened: self.0 & OPENED != 0,
+        })
     }
 }
 
@@ -65,11 +82,7 @@ fn level(bits: u64) -> Level {
 }
 
 enum StepKind {
-    Deviation {
-        skill: SkillIndex,
-        shown: Level,
-        ceiling: Option<Level>,
-    },
+    Deviation(Shown),
     Opening {
         skill: SkillIndex,
         from: Level,
@@ -80,6 +93,7 @@ enum StepKind {
 /// What a sequence of openings makes visible, shared by all sessions that opened the same.
 #[derive(Debug)]
 pub(crate) struct Layout {
+    pub(crate) rights: Arc<Rights>,
     pub(crate) steps: Box<[Step]>,
     /// Visible tools, in the order they are listed.
     pub(crate) tools: Vec<Range<ToolIndex>>,
@@ -104,39 +118,24 @@ pub(crate) struct Layout {
 }
 
 impl Layout {
-    pub(crate) fn new(epoch: &Epoch, steps: &[Step]) -> Self {
+    pub(crate) fn new(epoch: &Epoch, rights: &Arc<Rights>, steps: &[Step]) -> Self {
         let registry = &epoch.registry;
         let mut building = Building::default();
         let openings = steps
             .iter()
             .position(|step| matches!(step.kind(), StepKind::Opening { .. }));
         let (deviations, openings) = steps.split_at(openings.unwrap_or(steps.len()));
-        building.catalogue(epoch, deviations);
-        let mut prompt =
-            String::with_capacity(epoch.texts.catalogue_bytes() + opened_bytes(epoch, openings));
-        epoch.texts.catalogue(
-            epoch,
-            deviations.iter().filter_map(|step| match step.kind() {
-                StepKind::Deviation {
-                    skill,
-                    shown,
-                    ceiling,
-                } => Some((skill, shown, ceiling)),
-                StepKind::Opening { .. } => None,
-            }),
-            &mut prompt,
+        let special = special(epoch, rights, deviations);
+        building.catalogue(epoch, rights, &special);
+        let mut prompt = String::with_capacity(
+            epoch.texts.catalogue_bytes() + opened_bytes(epoch, rights, openings),
         );
+        epoch.texts.catalogue(epoch, rights, &special, &mut prompt);
         let stable = prompt.len();
         for step in openings {
             if let StepKind::Opening { skill, from, to } = step.kind() {
-                let registered = registry.skill(skill);
-                push_run(&mut building.tools, registered.tools.between(from, to));
-                push_run(
-                    &mut building.attributes,
-                    registered.attributes.between(from, to),
-                );
-                building.set_level(skill, to);
-                prompt.push_str(epoch.texts.opened(epoch, skill, from, to));
+                building.open(epoch, rights, skill, from, to);
+                prompt.push_str(epoch.texts.opened(epoch, rights, skill, from, to));
             }
         }
         let Building {
@@ -163,11 +162,13 @@ impl Layout {
             .collect();
         let mut digest = Sha256::new();
         digest.update(registry.digest);
+        digest.update(rights.digest());
         digest.update((steps.len() as u64).to_le_bytes());
         for step in steps {
             digest.update(step.0.to_le_bytes());
         }
         Self {
+            rights: Arc::clone(rights),
             steps: steps.into(),
             tools,
             attributes,
@@ -181,6 +182,15 @@ impl Layout {
             lists: Default::default(),
             charged: AtomicUsize::new(0),
         }
+    }
+
+    /// Whether it is the layout of a sequence under some rights.
+    pub(crate) fn is_for(&self, rights: &Arc<Rights>, steps: &[Step]) -> bool {
+        self.has_rights(rights) && *self.steps == *steps
+    }
+
+    pub(crate) fn has_rights(&self, rights: &Arc<Rights>) -> bool {
+        Arc::ptr_eq(&self.rights, rights) || self.rights.digest() == rights.digest()
     }
 
     /// The level of a skill.
@@ -239,16 +249,55 @@ impl Layout {
     }
 }
 
-fn opened_bytes(epoch: &Epoch, openings: &[Step]) -> usize {
+fn opened_bytes(epoch: &Epoch, rights: &Rights, openings: &[Step]) -> usize {
     openings
         .iter()
         .map(|step| match step.kind() {
             StepKind::Opening { skill, from, to } => {
-                epoch.texts.opened(epoch, skill, from, to).len()
+                epoch.texts.opened(epoch, rights, skill, from, to).len()
             }
-            StepKind::Deviation { .. } => 0,
+            StepKind::Deviation(_) => 0,
         })
         .sum()
+}
+
+/// The skills that the catalogue of a session shows in another way than as they are registered, or not at all:
+/// those that its rights single out, and those that the session itself moved. By index.
+fn special(epoch: &Epoch, rights: &Rights, deviations: &[Step]) -> Vec<Shown> {
+    let mut moved = deviations
+        .iter()
+        .filter_map(|step| match step.kind() {
+            StepKind::Deviation(shown) => Some(shown),
+            StepKind::Opening { .. } => None,
+        })
+        .peekable();
+    let mut special = Vec::with_capacity(rights.exceptions().len() + deviations.len());
+    for exception in rights.exceptions() {
+        let skill = exception.skill;
+        while let Some(earlier) = moved.next_if(|shown| shown.skill < skill) {
+            special.push(earlier);
+        }
+        special.push(
+            moved
+                .next_if(|shown| shown.skill == skill)
+                .unwrap_or_else(|| unmoved(epoch, rights, skill)),
+        );
+    }
+    special.extend(moved);
+    special
+}
+
+/// How the catalogue shows a skill to a session that did not move it.
+pub(crate) fn unmoved(epoch: &Epoch, rights: &Rights, skill: SkillIndex) -> Shown {
+    let facts = rights.skill(&epoch.registry, skill);
+    Shown {
+        skill,
+        level: facts
+            .outer_ceiling()
+            .map_or(facts.base, |ceiling| ceiling.min(facts.base)),
+        ceiling: None,
+        is_opened: false,
+    }
 }
 
 #[derive(Default)]
@@ -269,28 +318,17 @@ impl Building {
         }
     }
 
-    /// What the catalogue shows: the epoch's own runs where nothing deviates.
-    fn catalogue(&mut self, epoch: &Epoch, deviations: &[Step]) {
-        if deviations.is_empty() {
+    /// What the catalogue shows: the epoch's own runs where nothing is special.
+    fn catalogue(&mut self, epoch: &Epoch, rights: &Rights, special: &[Shown]) {
+        if special.is_empty() {
             self.tools.clone_from(&epoch.base_tools);
             self.attributes.clone_from(&epoch.base_attributes);
             return;
         }
-        let mut deviations = deviations.iter().filter_map(|step| match step.kind() {
-            StepKind::Deviation {
-                skill,
-                shown,
-                ceiling,
-            } => Some((skill, shown, ceiling)),
-            StepKind::Opening { .. } => None,
-        });
-        let mut next = deviations.next();
-        for (skill, registered) in (0..).zip(&epoch.registry.skills) {
-            if epoch.is_off(skill) {
-                continue;
-            }
-            let Some((_, shown, ceiling)) = next.filter(|(deviating, ..)| *deviating == skill)
-            else {
+        let registry = &epoch.registry;
+        let mut special = special.iter().peekable();
+        for (skill, registered) in (0..).zip(&registry.skills) {
+            let Some(shown) = special.next_if(|shown| shown.skill == skill) else {
                 push_run(&mut self.tools, registered.tools.up_to(registered.base()));
                 push_run(
                     &mut self.attributes,
@@ -298,28 +336,52 @@ impl Building {
                 );
                 continue;
             };
-            next = deviations.next();
-            self.set_level(skill, shown);
-            for tool in registered.tools.up_to(shown) {
-                if is_under(epoch.registry.tool(tool).definition.level, ceiling) {
+            if rights.is_denied(skill) {
+                continue;
+            }
+            self.set_level(skill, shown.level);
+            let facts = rights.skill(registry, skill);
+            for tool in registered.tools.up_to(shown.level) {
+                let member = rights.tool(registry, tool);
+                if is_let_through(&facts, &member, shown.ceiling, shown.is_opened) {
                     push_run(&mut self.tools, tool..tool + 1);
                 }
             }
-            for attribute in registered.attributes.up_to(shown) {
-                if is_under(
-                    epoch.registry.attribute(attribute).definition.level,
-                    ceiling,
-                ) {
+            for attribute in registered.attributes.up_to(shown.level) {
+                let member = rights.attribute(registry, attribute);
+                if is_let_through(&facts, &member, shown.ceiling, shown.is_opened) {
                     push_run(&mut self.attributes, attribute..attribute + 1);
                 }
             }
         }
     }
-}
 
-/// Whether a member of a level may show: a ceiling caps even what is exposed always.
-pub(crate) fn is_under(level: Level, ceiling: Option<Level>) -> bool {
-    ceiling.is_none_or(|ceiling| level <= ceiling)
+    /// What an opening adds.
+    fn open(&mut self, epoch: &Epoch, rights: &Rights, skill: SkillIndex, from: Level, to: Level) {
+        let registry = &epoch.registry;
+        let registered = registry.skill(skill);
+        self.set_level(skill, to);
+        let (tools, attributes) = (
+            registered.tools.between(from, to),
+            registered.attributes.between(from, to),
+        );
+        if !rights.is_partial(skill) {
+            push_run(&mut self.tools, tools);
+            push_run(&mut self.attributes, attributes);
+            return;
+        }
+        let facts = rights.skill(registry, skill);
+        for tool in tools {
+            if is_let_through(&facts, &rights.tool(registry, tool), None, true) {
+                push_run(&mut self.tools, tool..tool + 1);
+            }
+        }
+        for attribute in attributes {
+            if is_let_through(&facts, &rights.attribute(registry, attribute), None, true) {
+                push_run(&mut self.attributes, attribute..attribute + 1);
+            }
+        }
+    }
 }
 
 /// Appends a run, joined with the one before it where they touch.

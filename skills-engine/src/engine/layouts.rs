@@ -6,6 +6,7 @@ use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
 
 use super::layout::{Layout, Step};
+use super::rights::Rights;
 use crate::skill::lock;
 
 /// Layouts kept for reuse between sessions, up to a number of bytes.
@@ -39,10 +40,15 @@ impl Layouts {
         }
     }
 
-    pub(crate) fn get_or_make(&self, steps: &[Step], make: impl FnOnce() -> Layout) -> Arc<Layout> {
-        let fingerprint = Step::fingerprint(steps);
+    pub(crate) fn get_or_make(
+        &self,
+        rights: &Arc<Rights>,
+        steps: &[Step],
+        make: impl FnOnce() -> Layout,
+    ) -> Arc<Layout> {
+        let fingerprint = Step::fingerprint(rights, steps);
         if let Some(kept) = self.kept.get(&fingerprint)
-            && *kept.layout.steps == *steps
+            && kept.layout.is_for(rights, steps)
         {
             // Written only once per round of the hand, so that readers do not take the line from each other.
             if !kept.was_used.load(Ordering::Relaxed) {
@@ -53,7 +59,7 @@ impl Layouts {
         let layout = Arc::new(make());
         match self.kept.entry(fingerprint) {
             // Two callers may make the same layout at once; the bytes are the same, and the first one is kept.
-            Entry::Occupied(entry) if entry.get().layout.steps == layout.steps => {
+            Entry::Occupied(entry) if entry.get().layout.is_for(rights, steps) => {
                 return Arc::clone(&entry.get().layout);
             }
             Entry::Occupied(_) => return layout,
@@ -76,7 +82,7 @@ impl Layouts {
         let mut order = lock(&self.order);
         let is_kept = self
             .kept
-            .get(&Step::fingerprint(&layout.steps))
+            .get(&Step::fingerprint(&layout.rights, &layout.steps))
             .is_some_and(|kept| std::ptr::eq(Arc::as_ptr(&kept.layout), layout));
         if is_kept {
             self.charge(&mut order, layout, bytes);

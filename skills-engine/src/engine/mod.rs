@@ -1,5 +1,6 @@
 //! The composition root: an engine, its sessions, their turns and views.
 
+mod access;
 mod admit;
 mod build;
 mod builder;
@@ -11,6 +12,9 @@ mod control;
 mod epoch;
 mod explained;
 mod fence;
+mod governance;
+mod granted;
+mod guard;
 mod held;
 mod inner;
 mod layout;
@@ -19,6 +23,8 @@ mod overview;
 mod pending;
 mod reaper;
 mod report;
+mod resolved;
+mod rights;
 mod search;
 mod session;
 mod settle;

@@ -1,7 +1,9 @@
 use super::control::Control;
 use super::search::Searched;
 use crate::registry::SkillIndex;
-use crate::session::{Decision, MemberFacts, SessionState, decide, effective};
+use crate::session::{
+    Decision, MemberFacts, SessionState, SkillFacts, TurnStanding, decide, effective,
+};
 use crate::skill::{Fault, Level, SkillMatch, SkillVisibility, Timestamp, VisibilityChange};
 
 /// Skills in one answer to a search.
@@ -14,7 +16,7 @@ impl Control<'_> {
         let now = self.engine.clock.now();
         (0..)
             .zip(&self.epoch.registry.skills)
-            .filter(|(index, _)| !self.epoch.is_off(*index))
+            .filter(|(index, _)| !self.rights.is_denied(*index))
             .map(|(index, registered)| {
                 let standing = state.standing(&registered.id);
                 let mut grants = standing.list(now);
@@ -27,7 +29,7 @@ impl Control<'_> {
                     skill: (*registered.id).to_owned(),
                     level: self.level(index, &state),
                     base: registered.base(),
-                    ceiling: standing.ceiling(),
+                    ceiling: self.facts(index).ceiling(&standing),
                     grants,
                 }
             })
@@ -39,7 +41,7 @@ impl Control<'_> {
         let state = self.cell.published().1;
         let known: Vec<_> = (0..)
             .zip(&self.epoch.registry.skills)
-            .filter(|(index, _)| !self.epoch.is_off(*index))
+            .filter(|(index, _)| !self.rights.is_denied(*index))
             .collect();
         let searched: Vec<_> = known
             .iter()
@@ -68,31 +70,38 @@ impl Control<'_> {
     }
 
     pub(super) fn level(&self, index: SkillIndex, state: &SessionState) -> Level {
-        self.level_of(&self.epoch.registry.skill(index).id, state)
-    }
-
-    pub(super) fn level_of(&self, skill: &str, state: &SessionState) -> Level {
-        let turn = self.turn_level(skill, state);
+        let id = &self.epoch.registry.skill(index).id;
         effective(
-            self.epoch.base(skill),
-            &state.standing(skill),
-            turn,
+            &self.facts(index),
+            &state.standing(id),
+            self.turn_standing(id, state),
             self.engine.clock.now(),
         )
     }
 
-    pub(super) fn turn_level(&self, skill: &str, state: &SessionState) -> Option<Level> {
-        self.turn
-            .and_then(|turn| turn.with_grants(|grants| grants.level(skill, state)))
+    /// The level of what may be no skill at all.
+    pub(super) fn level_of(&self, skill: &str, state: &SessionState) -> Level {
+        let found = self.epoch.registry.find(skill);
+        found.map_or(Level::Metadata, |(index, _)| self.level(index, state))
+    }
+
+    pub(super) fn facts(&self, index: SkillIndex) -> SkillFacts {
+        self.rights.skill(&self.epoch.registry, index)
+    }
+
+    pub(super) fn turn_standing(&self, skill: &str, state: &SessionState) -> TurnStanding {
+        self.turn.map_or_else(TurnStanding::default, |turn| {
+            turn.with_grants(|grants| grants.standing(skill, state))
+        })
     }
 
     /// The members of a skill that are visible.
     pub(super) fn members(&self, index: SkillIndex, state: &SessionState) -> Members {
         let registry = &self.epoch.registry;
         let registered = registry.skill(index);
-        let facts = self.epoch.facts(index);
+        let facts = self.facts(index);
         let standing = state.standing(&registered.id);
-        let turn = self.turn_level(&registered.id, state);
+        let turn = self.turn_standing(&registered.id, state);
         let now = self.engine.clock.now();
         let is_visible = |member: MemberFacts| {
             decide(Some(&facts), Some(&member), &standing, turn, now) == Decision::Visible
@@ -101,18 +110,12 @@ impl Control<'_> {
             tools: registered
                 .tools
                 .all()
-                .filter(|tool| {
-                    let definition = &registry.tool(*tool).definition;
-                    is_visible(MemberFacts::new(definition.level, definition.expose))
-                })
+                .filter(|tool| is_visible(self.rights.tool(registry, *tool)))
                 .collect(),
             attributes: registered
                 .attributes
                 .all()
-                .filter(|attribute| {
-                    let definition = &registry.attribute(*attribute).definition;
-                    is_visible(MemberFacts::new(definition.level, definition.expose))
-                })
+                .filter(|attribute| is_visible(self.rights.attribute(registry, *attribute)))
                 .collect(),
         }
     }
@@ -139,9 +142,9 @@ impl Control<'_> {
             new_level: self.level(index, after),
             span,
             expires_at,
-            capped_by: after
-                .standing(&self.epoch.registry.skill(index).id)
-                .ceiling()
+            capped_by: self
+                .facts(index)
+                .ceiling(&after.standing(&self.epoch.registry.skill(index).id))
                 .filter(|ceiling| *ceiling < asked),
             already_open,
             new_tools: new(&seen.tools, &before.tools)

@@ -1,6 +1,7 @@
 use std::cmp::Ordering;
 use std::sync::Arc;
 
+use super::access::Access;
 use super::cell::Around;
 use crate::audit::AuditEvent;
 use crate::session::{Change, ChangeOutcome, SessionState};
@@ -14,6 +15,8 @@ pub(super) struct States {
     latest: Arc<SessionState>,
     /// Made when a session is changed for the first time: most never are.
     waiting: Option<Box<Waiting>>,
+    /// What the host set for the session beside its state.
+    pub(super) access: Option<Arc<Access>>,
 }
 
 #[derive(Default)]
@@ -99,6 +102,7 @@ impl States {
         Self {
             latest: state,
             waiting: None,
+            access: None,
         }
     }
 

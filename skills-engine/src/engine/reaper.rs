@@ -5,7 +5,7 @@ use std::time::Duration;
 use super::change::expired;
 use super::inner::EngineInner;
 use crate::audit::AuditEvent;
-use crate::session::effective;
+use crate::session::{SkillFacts, TurnStanding, effective};
 use crate::skill::{Actor, Clock, Timestamp};
 
 /// Sessions that are ended before other tasks get a turn.
@@ -75,7 +75,8 @@ impl EngineInner {
                 let epoch = self.epoch();
                 for grant in &session.expired {
                     let standing = session.state.standing(&grant.skill);
-                    let new = effective(epoch.base(&grant.skill), &standing, None, now);
+                    let facts = SkillFacts::new(epoch.base(&grant.skill));
+                    let new = effective(&facts, &standing, TurnStanding::default(), now);
                     let kind = expired(grant, new);
                     self.audit.record(match &cell {
                         Some(cell) => self.event(cell, Actor::System, kind),

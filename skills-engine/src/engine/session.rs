@@ -6,7 +6,7 @@ use super::cell::Cell;
 use super::control::Control;
 use super::inner::EngineInner;
 use super::turn::Turn;
-use crate::session::SessionState;
+use crate::session::{AllowList, SessionState};
 use crate::skill::{
     Actor, Cleared, Fault, Level, Principal, SessionId, SetVisibility, SkillMatch, SkillVisibility,
     Span, TurnRequest, VisibilityChange,
@@ -37,10 +37,10 @@ impl Session {
         &self.cell.scope.id
     }
 
-    /// The session's owner.
+    /// The session's owner, with the roles it has now.
     #[must_use]
-    pub fn principal(&self) -> &Principal {
-        &self.cell.scope.principal
+    pub fn principal(&self) -> Principal {
+        self.cell.principal()
     }
 
     /// The same session, changed as another actor, such as the user.
@@ -50,6 +50,10 @@ impl Session {
             actor,
             ..self.clone()
         }
+    }
+
+    pub(super) fn actor(&self) -> Actor {
+        self.actor
     }
 
     /// What the session has opened, as it counts now.
@@ -64,12 +68,21 @@ impl Session {
     ///
     /// `not_permitted` when the session has ended, `store_unavailable` when its state cannot be read.
     pub async fn turn(&self, request: impl Into<TurnRequest>) -> Result<Turn, Fault> {
-        let request = request.into();
+        let mut request = request.into();
+        let lists = request
+            .lists
+            .iter()
+            .map(AllowList::new)
+            .collect::<Result<Arc<[_]>, _>>()?;
         self.engine.refresh_session(&self.cell).await?;
+        if let Some(roles) = request.roles.take() {
+            self.set_roles(roles);
+        }
         Ok(Turn::new(
             Arc::clone(&self.engine),
             Arc::clone(&self.cell),
             request,
+            lists,
         ))
     }
 
@@ -181,7 +194,7 @@ impl Session {
             .await
     }
 
-    pub(super) fn parts(&self) -> (&EngineInner, &Cell) {
+    pub(super) fn parts(&self) -> (&Arc<EngineInner>, &Arc<Cell>) {
         (&self.engine, &self.cell)
     }
 
@@ -191,10 +204,15 @@ impl Session {
     ) -> Result<T, Fault> {
         self.engine.refresh_session(&self.cell).await?;
         let epoch = self.engine.epoch();
+        let access = self.cell.access();
         let control = Control {
             engine: &self.engine,
             cell: &self.cell,
             epoch: &epoch,
+            rights: self
+                .engine
+                .resolve(&epoch, &self.cell, access.as_ref(), &[])
+                .rights,
             turn: None,
             actor: self.actor,
         };

@@ -1,20 +1,23 @@
 use std::sync::Arc;
 
 use super::epoch::Epoch;
-use super::layout::Step;
+use super::layout::{Shown, Step, unmoved};
+use super::rights::Rights;
 use crate::registry::SkillIndex;
-use crate::session::{SessionState, Standing, TurnGrants, effective};
+use crate::session::{SessionState, Standing, TurnGrants, effective, is_opened};
 use crate::skill::{Level, Timestamp};
 
 /// The steps that a session and its turn have taken, in opening order: what determines a view, live values aside.
 pub(crate) fn steps(
     epoch: &Epoch,
+    rights: &Rights,
     state: &SessionState,
     turn: &TurnGrants,
     now: Timestamp,
 ) -> Vec<Step> {
     let mut sight = Sight {
         epoch,
+        rights,
         state,
         turn,
         now,
@@ -33,13 +36,9 @@ pub(crate) fn steps(
         mut deviations,
         ..
     } = sight;
-    deviations.sort_unstable_by_key(|(skill, ..)| *skill);
+    deviations.sort_unstable_by_key(|shown| shown.skill);
     let mut steps = Vec::with_capacity(deviations.len() + positions.len());
-    steps.extend(
-        deviations
-            .into_iter()
-            .map(|(skill, shown, ceiling)| Step::deviation(skill, shown, ceiling)),
-    );
+    steps.extend(deviations.into_iter().map(Step::deviation));
     let mut add = |skill: &Arc<str>, level: Level| {
         if let Some(index) = epoch.registry.find_shared(skill) {
             open(&mut positions, index, level, &mut steps);
@@ -72,11 +71,12 @@ pub(crate) fn steps(
 
 struct Sight<'a> {
     epoch: &'a Epoch,
+    rights: &'a Rights,
     state: &'a SessionState,
     turn: &'a TurnGrants,
     now: Timestamp,
     positions: Vec<Position>,
-    deviations: Vec<(SkillIndex, Level, Option<Level>)>,
+    deviations: Vec<Shown>,
 }
 
 /// How far the replay of the openings has come for a skill, and how far it may go.
@@ -91,28 +91,30 @@ impl Sight<'_> {
         let Some(index) = self.epoch.registry.find_shared(skill) else {
             return;
         };
-        if self.epoch.is_off(index) {
+        if self.rights.is_denied(index) {
             return;
         }
         let Err(at) = find(&self.positions, index) else {
             return;
         };
-        let base = self.epoch.registry.skill(index).base();
-        let level = effective(
-            base,
-            &standing,
-            self.turn.level(skill, self.state),
-            self.now,
-        );
-        let shown = level.min(base);
-        if shown < base || standing.ceiling().is_some() {
-            self.deviations.push((index, shown, standing.ceiling()));
+        let facts = self.rights.skill(&self.epoch.registry, index);
+        let turn = self.turn.standing(skill, self.state);
+        let level = effective(&facts, &standing, turn, self.now);
+        let unmoved = unmoved(self.epoch, self.rights, index);
+        let shown = Shown {
+            skill: index,
+            level: level.min(unmoved.level),
+            ceiling: standing.ceiling(),
+            is_opened: facts.host_only && is_opened(&facts, &standing, turn, self.now),
+        };
+        if shown != unmoved {
+            self.deviations.push(shown);
         }
         self.positions.insert(
             at,
             Position {
                 skill: index,
-                reached: shown,
+                reached: shown.level,
                 level,
             },
         );

@@ -12,6 +12,7 @@ use super::turn_core::TurnCore;
 use super::view::{TurnView, View, ViewChange, layout_change};
 use super::visibility::TurnVisibility;
 use crate::audit::{AuditKind, TurnOutcome};
+use crate::session::AllowList;
 use crate::skill::{
     Actor, AttributeContext, Fault, Level, SetVisibility, SkillVisibility, Span, Timestamp, TurnId,
     TurnRequest, TurnScope, VisibilityChange,
@@ -81,11 +82,16 @@ pub(super) struct Seen {
 }
 
 impl Turn {
-    pub(super) fn new(engine: Arc<EngineInner>, cell: Arc<Cell>, request: TurnRequest) -> Self {
+    pub(super) fn new(
+        engine: Arc<EngineInner>,
+        cell: Arc<Cell>,
+        request: TurnRequest,
+        lists: Arc<[AllowList]>,
+    ) -> Self {
         let id = cell.next_turn();
         let scope = Arc::new(TurnScope::new(Arc::clone(&cell.scope), id, request));
         let epoch = engine.epoch_of_turn();
-        let core = Arc::new(TurnCore::new(engine, cell, epoch, id));
+        let core = Arc::new(TurnCore::new(engine, cell, epoch, id, lists));
         let visibility = Arc::new(TurnVisibility(Arc::clone(&core)));
         let span = tracing::info_span!("turn", session = %scope.session.id, turn = id.0);
         Self {
@@ -123,6 +129,7 @@ impl Turn {
         if let Some(last) = &self.last
             && last.session_edition == Some(session_edition)
             && last.turn_edition == turn_edition
+            && self.core.holds_rights()
             && last
                 .expires
                 .is_none_or(|expires| self.core.engine.clock.now() < expires)
@@ -144,16 +151,26 @@ impl Turn {
             let _ = self.core.engine.settle(&self.core.cell).await;
             (session_edition, state) = self.core.cell.published();
         }
-        let steps = self
-            .core
-            .with_grants(|grants| steps(&self.core.epoch, &state, grants, now));
-        let layout = self.core.epoch.layout(&steps);
+        let access = self.core.cell.access();
+        let (layout, rights_expire) = {
+            let epoch = &self.core.epoch;
+            let layout = self.core.with_rights(access.as_ref(), |rights| {
+                let steps = self
+                    .core
+                    .with_grants(|grants| steps(epoch, rights, &state, grants, now));
+                epoch.layout(rights, &steps)
+            });
+            (layout, self.core.rights_expire())
+        };
         let span = tracing::debug_span!(parent: &self.span, "view");
         let view = self.look(layout).instrument(span).await;
         if let Some(last) = &mut self.last {
             last.session_edition = Some(session_edition);
             last.turn_edition = turn_edition;
-            last.expires = state.next_expiry();
+            last.expires = [state.next_expiry(), rights_expire]
+                .into_iter()
+                .flatten()
+                .min();
         }
         Ok(view)
     }
@@ -267,6 +284,7 @@ impl Turn {
             engine,
             cell,
             epoch,
+            rights: self.core.rights(),
             turn: Some(&self.core),
             actor,
         }

@@ -1,12 +1,15 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use super::access::Access;
 use super::cell::Cell;
 use super::change::ended;
 use super::epoch::Epoch;
 use super::inner::EngineInner;
-use crate::session::TurnGrants;
-use crate::skill::{Code, Fault, TurnId, lock};
+use super::resolved::Resolved;
+use super::rights::Rights;
+use crate::session::{AllowList, TurnGrants};
+use crate::skill::{Code, Fault, Timestamp, TurnId, lock};
 
 /// What a turn and the tools it calls share.
 pub(super) struct TurnCore {
@@ -14,10 +17,15 @@ pub(super) struct TurnCore {
     pub(super) cell: Arc<Cell>,
     pub(super) epoch: Arc<Epoch>,
     pub(super) id: TurnId,
+    /// The lists that the request brought.
+    pub(super) lists: Arc<[AllowList]>,
     grants: Mutex<TurnGrants>,
+    rights: Mutex<Option<Resolved>>,
     /// Counts changes of the grants.
     edition: AtomicU64,
     has_ended: AtomicBool,
+    /// Whether a tool that reaches into the open world has answered.
+    untrusted_seen: AtomicBool,
 }
 
 impl TurnCore {
@@ -26,20 +34,72 @@ impl TurnCore {
         cell: Arc<Cell>,
         epoch: Arc<Epoch>,
         id: TurnId,
+        lists: Arc<[AllowList]>,
     ) -> Self {
         Self {
             engine,
             cell,
             epoch,
             id,
+            lists,
             grants: Mutex::default(),
+            rights: Mutex::default(),
             edition: AtomicU64::new(0),
             has_ended: AtomicBool::new(false),
+            untrusted_seen: AtomicBool::new(false),
         }
     }
 
     pub(super) fn edition(&self) -> u64 {
         self.edition.load(Ordering::Acquire)
+    }
+
+    /// What roles, lists, switches and a parent let through now: `access` is what the session's cell says.
+    pub(super) fn with_rights<T>(
+        &self,
+        access: Option<&Arc<Access>>,
+        look: impl FnOnce(&Arc<Rights>) -> T,
+    ) -> T {
+        let mut kept = lock(&self.rights);
+        if let Some(resolved) = &*kept
+            && resolved.holds(&self.engine, access)
+        {
+            return look(&resolved.rights);
+        }
+        let resolved = self
+            .engine
+            .resolve(&self.epoch, &self.cell, access, &self.lists);
+        look(&kept.insert(resolved).rights)
+    }
+
+    /// The same, to keep.
+    pub(super) fn rights(&self) -> Arc<Rights> {
+        self.with_rights(self.cell.access().as_ref(), Arc::clone)
+    }
+
+    /// Whether the rights that were looked at last still hold, in a session that did not change.
+    pub(super) fn holds_rights(&self) -> bool {
+        let kept = lock(&self.rights);
+        let resolved = kept.as_ref();
+        resolved.is_some_and(|resolved| resolved.holds_outside(&self.engine))
+    }
+
+    /// Until when the rights hold by themselves.
+    pub(super) fn rights_expire(&self) -> Option<Timestamp> {
+        lock(&self.rights).as_ref().and_then(Resolved::expires)
+    }
+
+    /// Notes that something from outside may speak through the model from now on.
+    pub(super) fn see_untrusted(&self) {
+        self.untrusted_seen.store(true, Ordering::Release);
+    }
+
+    pub(super) fn untrusted_seen(&self) -> bool {
+        self.untrusted_seen.load(Ordering::Acquire)
+    }
+
+    pub(super) fn has_ended(&self) -> bool {
+        self.has_ended.load(Ordering::Acquire)
     }
 
     pub(super) fn with_grants<T>(&self, look: impl FnOnce(&TurnGrants) -> T) -> T {

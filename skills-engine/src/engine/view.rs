@@ -102,7 +102,7 @@ impl View {
     #[must_use]
     pub fn level(&self, skill: &str) -> Option<Level> {
         let (index, _) = self.epoch.registry.find(skill)?;
-        (!self.epoch.is_off(index)).then(|| self.layout.level(&self.epoch, index))
+        (!self.layout.rights.is_denied(index)).then(|| self.layout.level(&self.epoch, index))
     }
 
     /// The snapshot of one skill as JSON text, if the view knows the skill.
@@ -112,7 +112,7 @@ impl View {
     #[must_use]
     pub fn snapshot(&self, skill: &str) -> Option<String> {
         let (index, registered) = self.epoch.registry.find(skill)?;
-        if self.epoch.is_off(index) {
+        if self.layout.rights.is_denied(index) {
             return None;
         }
         let range = registered.attributes.all();
@@ -302,6 +302,9 @@ impl Deref for TurnView {
 /// What changed from one layout to another, live values aside.
 pub(super) fn layout_change(before: &View, epoch: &Arc<Epoch>, layout: &Arc<Layout>) -> ViewChange {
     if !Arc::ptr_eq(before.epoch(), epoch) {
+        return ViewChange::Prefix;
+    }
+    if !before.layout().has_rights(&layout.rights) {
         return ViewChange::Prefix;
     }
     if before.layout().steps == layout.steps {

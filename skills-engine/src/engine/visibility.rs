@@ -22,6 +22,7 @@ impl TurnVisibility {
             engine,
             cell,
             epoch,
+            rights: self.0.rights(),
             turn: Some(&self.0),
             actor: Actor::Model,
         }

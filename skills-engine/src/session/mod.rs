@@ -10,6 +10,9 @@ mod edit;
 mod explain;
 mod grant;
 mod key;
+mod pattern;
+mod policy;
+mod role;
 mod rule;
 mod standing;
 mod state;
@@ -22,10 +25,18 @@ pub use self::change::{Applied, Change, ChangeOutcome, Moved};
 pub use self::explain::{Explanation, Question, explain};
 pub use self::grant::{Grant, GrantSpan};
 pub use self::key::SessionKey;
+pub use self::pattern::AllowList;
+pub(crate) use self::pattern::{Coverage, Pattern};
+pub use self::policy::{
+    AskWhenUntrusted, PolicyAnswer, PolicyQuestion, PslControl, PslPolicy, StandardPolicy, Wanted,
+};
+pub use self::role::Role;
+pub(crate) use self::role::{Given, Roles};
 pub use self::rule::{Decision, MemberFacts, SkillFacts, Why, decide, effective};
+pub(crate) use self::rule::{is_opened, least};
 pub use self::standing::Standing;
 pub use self::state::SessionState;
 pub use self::store::{
     PURGE_BATCH, Purged, StateChange, StoreError, StoreOutcome, VisibilityStore,
 };
-pub use self::turn::{TurnGrant, TurnGrants, TurnOutcome, TurnWish};
+pub use self::turn::{TurnGrant, TurnGrants, TurnOutcome, TurnStanding, TurnWish};

@@ -2,38 +2,80 @@ use serde::Serialize;
 
 use crate::skill::{Expose, Level, Timestamp};
 
-use super::Standing;
 use super::standing::{capped, uncapped};
+use super::{Standing, TurnStanding};
 
-/// What the rule needs to know of a skill.
+/// What the rule needs to know of a skill, for one principal and one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct SkillFacts {
     /// The level every session starts at.
     pub base: Level,
-    /// Whether the skill was switched off for models.
-    pub switched_off: bool,
+    /// Why the skill takes no part, if it takes none.
+    pub denied: Option<Why>,
+    /// Whether the model may not open it.
+    pub host_only: bool,
+    /// The highest level that the principal's roles give; `None` where roles cap nothing.
+    pub role_ceiling: Option<Level>,
+    /// The level of the parent session, in a child session.
+    pub parent_ceiling: Option<Level>,
 }
 
 impl SkillFacts {
-    /// A skill that is switched on.
+    /// A skill that takes part, and that nothing but its session caps.
     #[must_use]
     pub const fn new(base: Level) -> Self {
         Self {
             base,
-            switched_off: false,
+            denied: None,
+            host_only: false,
+            role_ceiling: None,
+            parent_ceiling: None,
         }
     }
 
-    /// Says whether it is switched off.
+    /// Says why it takes no part.
     #[must_use]
-    pub const fn switched_off(mut self, switched_off: bool) -> Self {
-        self.switched_off = switched_off;
+    pub const fn denied(mut self, why: Option<Why>) -> Self {
+        self.denied = why;
         self
+    }
+
+    /// Says whether the model may not open it.
+    #[must_use]
+    pub const fn host_only(mut self, host_only: bool) -> Self {
+        self.host_only = host_only;
+        self
+    }
+
+    /// Sets the highest level that the principal's roles give.
+    #[must_use]
+    pub const fn role_ceiling(mut self, ceiling: Option<Level>) -> Self {
+        self.role_ceiling = ceiling;
+        self
+    }
+
+    /// Sets the level of the parent session.
+    #[must_use]
+    pub const fn parent_ceiling(mut self, ceiling: Option<Level>) -> Self {
+        self.parent_ceiling = ceiling;
+        self
+    }
+
+    /// What caps the skill from outside of its session: the lower one of roles and parent.
+    #[must_use]
+    pub fn outer_ceiling(&self) -> Option<Level> {
+        least(self.role_ceiling, self.parent_ceiling)
+    }
+
+    /// What caps the skill in all: the lowest of session, roles and parent.
+    #[must_use]
+    pub fn ceiling(&self, standing: &Standing<'_>) -> Option<Level> {
+        least(self.outer_ceiling(), standing.ceiling())
     }
 }
 
-/// What the rule needs to know of a tool or attribute.
+/// What the rule needs to know of a tool or attribute, for one principal and one turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MemberFacts {
@@ -41,13 +83,36 @@ pub struct MemberFacts {
     pub level: Level,
     /// Whether the level decides.
     pub expose: Expose,
+    /// Why the member takes no part, if it takes none.
+    pub denied: Option<Why>,
+    /// The highest level that the principal's roles give for this member; `None` where they cap nothing.
+    pub ceiling: Option<Level>,
 }
 
 impl MemberFacts {
     /// A member with its level and how it is exposed.
     #[must_use]
     pub const fn new(level: Level, expose: Expose) -> Self {
-        Self { level, expose }
+        Self {
+            level,
+            expose,
+            denied: None,
+            ceiling: None,
+        }
+    }
+
+    /// Says why it takes no part.
+    #[must_use]
+    pub const fn denied(mut self, why: Option<Why>) -> Self {
+        self.denied = why;
+        self
+    }
+
+    /// Sets the highest level that the principal's roles give for it.
+    #[must_use]
+    pub const fn ceiling(mut self, ceiling: Option<Level>) -> Self {
+        self.ceiling = ceiling;
+        self
     }
 }
 
@@ -68,7 +133,7 @@ pub enum Decision {
         /// The level the member needs.
         need: Level,
     },
-    /// The skill takes no part; to a model it looks as if it did not exist.
+    /// It takes no part; to a model it looks as if it did not exist.
     Denied(Why),
     /// Never shown to a model; to a model it looks as if it did not exist.
     Disabled,
@@ -76,57 +141,104 @@ pub enum Decision {
     Unknown,
 }
 
-/// Why a skill is denied.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+/// Why a skill, or a member of it, is denied.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize)]
 #[serde(rename_all = "snake_case")]
 #[non_exhaustive]
 pub enum Why {
     /// The skill is switched off.
     SwitchedOff,
+    /// The skill is for code alone.
+    CodeOnly,
+    /// None of the principal's roles covers it.
+    NoRole,
+    /// An allow-list leaves it out.
+    NotListed,
+    /// The model of this session may not open skills by itself.
+    NoControl,
+    /// The parent session does not see it.
+    Parent,
+    /// The skill does not support the request of this turn.
+    NotSupported,
 }
 
-/// The effective level of a skill: the least of all ceilings and of what the grants give, `turn` being the
-/// highest live grant of this turn.
+impl Why {
+    /// The name on the wire, in snake case.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::SwitchedOff => "switched_off",
+            Self::CodeOnly => "code_only",
+            Self::NoRole => "no_role",
+            Self::NotListed => "not_listed",
+            Self::NoControl => "no_control",
+            Self::Parent => "parent",
+            Self::NotSupported => "not_supported",
+        }
+    }
+}
+
+/// The effective level of a skill: the least of all ceilings and of what the grants give.
 #[must_use]
 pub fn effective(
-    base: Level,
+    skill: &SkillFacts,
     standing: &Standing<'_>,
-    turn: Option<Level>,
+    turn: TurnStanding,
     now: Timestamp,
 ) -> Level {
-    let level = uncapped(standing.grants(), base, turn, now);
-    capped(standing.ceiling(), level)
+    let level = uncapped(standing.grants(), skill.base, turn.level, now);
+    capped(skill.ceiling(standing), level)
 }
 
 /// The rule: whether a model sees a member. Pure, without allocation; nothing else decides.
 ///
-/// `None` stands for a skill or member that does not exist; `turn` is the highest live grant of this turn.
+/// `None` stands for a skill or member that does not exist; `turn` is what this turn's grants open.
 #[must_use]
 pub fn decide(
     skill: Option<&SkillFacts>,
     member: Option<&MemberFacts>,
     standing: &Standing<'_>,
-    turn: Option<Level>,
+    turn: TurnStanding,
     now: Timestamp,
 ) -> Decision {
     let (Some(skill), Some(member)) = (skill, member) else {
         return Decision::Unknown;
     };
-    if skill.switched_off {
-        return Decision::Denied(Why::SwitchedOff);
+    if let Some(why) = skill.denied.or(member.denied) {
+        return Decision::Denied(why);
     }
+    let is_under = |ceiling: Option<Level>| ceiling.is_none_or(|ceiling| ceiling >= member.level);
     let is_open = match member.expose {
         Expose::Disabled => return Decision::Disabled,
-        Expose::Always => standing
-            .ceiling()
-            .is_none_or(|ceiling| ceiling >= member.level),
-        Expose::Psl => effective(skill.base, standing, turn, now) >= member.level,
+        Expose::Always => {
+            is_under(skill.ceiling(standing)) && is_opened(skill, standing, turn, now)
+        }
+        Expose::Psl => effective(skill, standing, turn, now) >= member.level,
     };
-    if is_open {
+    if is_open && is_under(member.ceiling) {
         return Decision::Visible;
     }
     Decision::Hidden {
-        have: effective(skill.base, standing, turn, now),
+        have: capped(member.ceiling, effective(skill, standing, turn, now)),
         need: member.level,
+    }
+}
+
+/// Whether what is exposed always is shown: at once, or, where the model may not open the skill, once someone
+/// else did.
+pub(crate) fn is_opened(
+    skill: &SkillFacts,
+    standing: &Standing<'_>,
+    turn: TurnStanding,
+    now: Timestamp,
+) -> bool {
+    !skill.host_only || turn.is_opened_by_other || standing.is_opened_by_other(now)
+}
+
+/// The lower one of two ceilings.
+pub(crate) fn least(one: Option<Level>, other: Option<Level>) -> Option<Level> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.min(other)),
+        (one, other) => one.or(other),
     }
 }

@@ -125,6 +125,15 @@ impl<'a> Standing<'a> {
             .max()
     }
 
+    /// Whether someone other than the model opened the skill above METADATA, live at `now`.
+    #[must_use]
+    pub fn is_opened_by_other(&self, now: Timestamp) -> bool {
+        let opens = |grant: &Grant| {
+            grant.actor > Actor::Model && grant.level > Level::Metadata && grant.is_live(now)
+        };
+        self.grants().iter().any(opens)
+    }
+
     /// What caps the skill in this session.
     #[must_use]
     pub fn ceiling(&self) -> Option<Level> {

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use crate::skill::{Actor, Cleared, Fault, Level, Limits, StandingGrant, Timestamp};
 
 use super::grant::{above_ceiling, held_by, too_many_grants};
-use super::{SessionState, effective};
+use super::{SessionState, SkillFacts, effective};
 
 /// A grant that ends with its turn.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,6 +78,36 @@ pub struct TurnWish {
     pub base: Level,
 }
 
+/// What the grants of a turn open of one skill: what [`decide`](super::decide) takes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct TurnStanding {
+    /// The highest live grant.
+    pub level: Option<Level>,
+    /// Whether someone other than the model made one of them.
+    pub is_opened_by_other: bool,
+}
+
+impl TurnStanding {
+    /// What the model opened in a turn.
+    #[must_use]
+    pub const fn by_model(level: Level) -> Self {
+        Self {
+            level: Some(level),
+            is_opened_by_other: false,
+        }
+    }
+
+    /// What someone else opened in a turn.
+    #[must_use]
+    pub const fn by_other(level: Level) -> Self {
+        Self {
+            level: Some(level),
+            is_opened_by_other: true,
+        }
+    }
+}
+
 /// What a wish did to the turn.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -125,7 +155,8 @@ impl TurnGrants {
             return Err(above_ceiling(skill, ceiling, *level, *actor));
         }
         self.prune(state);
-        let old_level = effective(*base, &standing, self.level(skill, state), now);
+        let facts = SkillFacts::new(*base);
+        let old_level = effective(&facts, &standing, self.standing(skill, state), now);
         let mut outcome = TurnOutcome {
             old_level,
             new_level: old_level,
@@ -160,7 +191,7 @@ impl TurnGrants {
             });
         }
         outcome.already_open = false;
-        outcome.new_level = effective(*base, &standing, self.level(skill, state), now);
+        outcome.new_level = effective(&facts, &standing, self.standing(skill, state), now);
         Ok(outcome)
     }
 
@@ -222,13 +253,24 @@ impl TurnGrants {
         self.grants.len() < count
     }
 
-    /// The highest live grant of a skill, what [`decide`](super::decide) takes. Allocation-free.
+    /// What the live grants open of a skill. Allocation-free.
     ///
     /// A grant is over when the same or a higher actor cleared or lowered the skill from outside since.
     #[must_use]
+    pub fn standing(&self, skill: &str, state: &SessionState) -> TurnStanding {
+        let mut standing = TurnStanding::default();
+        for grant in self.of(skill).filter(|grant| grant.is_live(state)) {
+            standing.level = standing.level.max(Some(grant.level));
+            standing.is_opened_by_other |=
+                grant.actor > Actor::Model && grant.level > Level::Metadata;
+        }
+        standing
+    }
+
+    /// The highest live grant of a skill.
+    #[must_use]
     pub fn level(&self, skill: &str, state: &SessionState) -> Option<Level> {
-        let live = self.of(skill).filter(|grant| grant.is_live(state));
-        live.map(|grant| grant.level).max()
+        self.standing(skill, state).level
     }
 
     /// The live grants, in opening order.

@@ -49,7 +49,8 @@ impl fmt::Display for Actor {
 
 /// Who owns a session: an id and the roles the host vouches for.
 ///
-/// Skills can read the roles; the engine's own rule does not go by them yet.
+/// What a role lets its principals see is set with `builder.role(..)`. Two roles are built in: `observer` may look
+/// into sessions of other principals, and `operator` may also change what is open there.
 #[derive(Clone, PartialEq, Eq)]
 pub struct Principal {
     // One allocation, for every session holds one: each part after its length in decimal and a colon, the id first.

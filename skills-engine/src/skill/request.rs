@@ -26,6 +26,10 @@ pub struct TurnRequest {
     pub messages: Vec<Message>,
     /// Values the host attaches for skills to read, such as a tenant.
     pub attributes: BTreeMap<String, Value>,
+    /// Lists of patterns that the turn sees at most, in all of which a member must be.
+    pub(crate) lists: Vec<Vec<String>>,
+    /// The roles that the session's principal has from this turn on.
+    pub(crate) roles: Option<Vec<String>>,
     pub(crate) progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
 }
 
@@ -61,6 +65,25 @@ impl TurnRequest {
         self
     }
 
+    /// Lets the turn see no more than a list of patterns names: `skill`, `skill/member` or `*`. An empty list allows
+    /// nothing.
+    ///
+    /// Lists add up to less: what is to be seen must be in each of them, and in those of the session. An agent adds
+    /// its own to what a request brings. What is no pattern is an error when the turn begins.
+    #[must_use]
+    pub fn allow<P: Into<String>>(mut self, patterns: impl IntoIterator<Item = P>) -> Self {
+        self.lists
+            .push(patterns.into_iter().map(Into::into).collect());
+        self
+    }
+
+    /// Gives the session's principal the roles that whoever asks has now. They count from this turn on.
+    #[must_use]
+    pub fn roles<R: Into<String>>(mut self, roles: impl IntoIterator<Item = R>) -> Self {
+        self.roles = Some(roles.into_iter().map(Into::into).collect());
+        self
+    }
+
     /// Receives the progress that tools of this turn report. The closure is called from the tools' tasks and must not block.
     #[must_use]
     pub fn on_progress(mut self, receive: impl Fn(Progress) + Send + Sync + 'static) -> Self {
@@ -87,6 +110,8 @@ impl fmt::Debug for TurnRequest {
             text,
             messages,
             attributes,
+            lists,
+            roles,
             progress: _,
         } = self;
         formatter
@@ -94,6 +119,8 @@ impl fmt::Debug for TurnRequest {
             .field("text", text)
             .field("messages", messages)
             .field("attributes", attributes)
+            .field("lists", lists)
+            .field("roles", roles)
             .finish_non_exhaustive()
     }
 }

@@ -1,6 +1,6 @@
 //! The rule, row by row.
 
-use skills_engine::session::{Decision, MemberFacts, SkillFacts, Why, decide};
+use skills_engine::session::{Decision, MemberFacts, SkillFacts, TurnStanding, Why, decide};
 use skills_engine::skill::{Expose, Level};
 
 use super::{Complete, Context, Host, Metadata, Model, Session, User, limit, set};
@@ -61,7 +61,8 @@ fn check(rows: impl IntoIterator<Item = Row>) {
             row.skill.as_ref(),
             row.member.as_ref(),
             &standing,
-            row.turn,
+            row.turn
+                .map_or_else(TurnStanding::default, TurnStanding::by_model),
             session.now,
         );
         assert_eq!(decision, row.decision, "{}", row.name);
@@ -70,7 +71,7 @@ fn check(rows: impl IntoIterator<Item = Row>) {
 
 #[test]
 fn what_does_not_take_part() {
-    let off = Some(SKILL.switched_off(true));
+    let off = Some(SKILL.denied(Some(Why::SwitchedOff)));
     let denied = Decision::Denied(Why::SwitchedOff);
     check([
         Row {

@@ -1,6 +1,8 @@
 //! Why a model cannot see something, and what would open it.
 
-use skills_engine::session::{Decision, MemberFacts, Question, SkillFacts, Why, explain};
+use skills_engine::session::{
+    Decision, MemberFacts, Question, SkillFacts, TurnStanding, Why, explain,
+};
 use skills_engine::skill::{Expose, Level};
 
 use super::{Complete, Context, Host, Metadata, Model, Session, limit, set};
@@ -19,7 +21,7 @@ fn question<'a>(
         skill_facts: skill,
         member_facts: member,
         standing: session.state.standing("helpdesk"),
-        turn,
+        turn: turn.map_or_else(TurnStanding::default, TurnStanding::by_model),
     }
 }
 
@@ -53,7 +55,7 @@ fn every_number_is_named_with_what_would_open_it() {
 #[test]
 fn the_last_reason_says_what_to_do() {
     let on = SkillFacts::new(Metadata);
-    let off = on.switched_off(true);
+    let off = on.denied(Some(Why::SwitchedOff));
     let disabled = MemberFacts::new(Metadata, Expose::Disabled);
     let always = MemberFacts::new(Complete, Expose::Always);
     let rows = [

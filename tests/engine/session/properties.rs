@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 
-use skills_engine::session::{Change, TurnGrants, TurnWish, effective};
+use skills_engine::session::{Change, SkillFacts, TurnGrants, TurnStanding, TurnWish, effective};
 use skills_engine::skill::{Actor, Level};
 
 use super::exhaustive::Pair;
@@ -130,7 +130,10 @@ proptest! {
         for step in after.into_iter().filter(|step| !is_limit(step)) {
             play(&mut session, step);
             let standing = session.state.standing("a");
-            prop_assert!(effective(base, &standing, turn, session.now) <= ceiling);
+            let turn = turn.map_or_else(TurnStanding::default, TurnStanding::by_model);
+            prop_assert!(
+                effective(&SkillFacts::new(base), &standing, turn, session.now) <= ceiling
+            );
         }
     }
 

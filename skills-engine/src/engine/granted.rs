@@ -1,0 +1,114 @@
+use std::sync::Arc;
+
+use super::cell::Cell;
+use super::inner::EngineInner;
+use super::session::Session;
+use crate::audit::AuditKind;
+use crate::session::{AllowList, Coverage, Pattern, PslControl};
+use crate::skill::{Actor, Fault, Principal};
+
+/// Who may in a session, and what at most.
+impl Session {
+    /// Gives the session's principal other roles, in place of those it had. It counts at once, in running turns too.
+    ///
+    /// Roles are the host's word; no store keeps them. Whoever asks for a session with a principal that has other
+    /// roles changes them in the same way.
+    pub fn set_roles<R: Into<String>>(&self, roles: impl IntoIterator<Item = R>) {
+        let (engine, cell) = self.parts();
+        let principal = Principal::new(cell.scope.principal.id(), roles);
+        engine.set_principal(cell, principal);
+    }
+
+    /// Lets the session see no more than a list of patterns names: `skill`, `skill/member` or `*`. It counts at
+    /// once, in running turns too.
+    ///
+    /// Each further list narrows: what is to be seen must be in all of them. An empty list allows nothing. The tools
+    /// of `psl-skill` are exempt. Gives the patterns that name nothing there is.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_arguments` for what is no pattern, `limit_exceeded` beyond 1,024 patterns.
+    pub fn allow<P: AsRef<str>>(
+        &self,
+        patterns: impl IntoIterator<Item = P>,
+    ) -> Result<Vec<String>, Fault> {
+        let list = AllowList::new(patterns)?;
+        let (engine, cell) = self.parts();
+        let unmatched = engine.unmatched(&list);
+        cell.set_access(|access| {
+            let lists = access.lists.iter().cloned();
+            access.lists = lists.chain([list.clone()]).collect();
+        });
+        self.record_access();
+        Ok(unmatched)
+    }
+
+    /// Narrows whether the session's model may open skills by itself: both this and what the engine says must let
+    /// it. It counts at once.
+    pub fn psl_control(&self, control: PslControl) {
+        let (_, cell) = self.parts();
+        cell.set_access(|access| access.control = Some(control));
+        self.record_access();
+    }
+
+    fn record_access(&self) {
+        let (engine, cell) = self.parts();
+        engine.record_access(cell, self.actor());
+    }
+}
+
+impl EngineInner {
+    /// Gives a session's principal the roles it comes with now, if they are others.
+    pub(super) fn set_principal(&self, cell: &Arc<Cell>, principal: Principal) {
+        if cell.principal() == principal {
+            return;
+        }
+        cell.set_access(|access| access.principal = Some(principal));
+        self.record_access(cell, Actor::Host);
+    }
+
+    /// Writes down who may in a session from now on, and what at most.
+    pub(super) fn record_access(&self, cell: &Arc<Cell>, actor: Actor) {
+        /// Texts that a record holds of each list.
+        const MOST: usize = 64;
+        let principal = cell.principal();
+        let access = cell.access();
+        let lists = access.as_ref().map_or(&[][..], |access| &access.lists);
+        let mut patterns: Vec<Arc<str>> = Vec::new();
+        for list in lists {
+            patterns.push("".into());
+            patterns.extend(list.patterns().map(Arc::from).take(MOST));
+        }
+        patterns.truncate(MOST);
+        let narrowed = access.as_ref().and_then(|access| access.control.as_ref());
+        let kind = AuditKind::AccessChanged {
+            roles: principal.roles().take(MOST).map(Arc::from).collect(),
+            patterns,
+            lets_model: self.governance.lets_model(&principal, narrowed),
+        };
+        self.audit.record(self.event(cell, actor, kind));
+    }
+
+    /// The patterns of a list that name nothing there is.
+    pub(super) fn unmatched(&self, list: &AllowList) -> Vec<String> {
+        let epoch = self.epoch();
+        let registry = &epoch.registry;
+        let matches = |pattern: &Pattern| {
+            let mut skills = (0..).zip(&registry.skills);
+            skills.any(|(index, skill)| match pattern.coverage(&skill.id) {
+                Coverage::Nothing => false,
+                Coverage::Whole => true,
+                Coverage::SomeMembers => pattern.member().is_some_and(|member| {
+                    registry.tool_index(index, member).is_some()
+                        || registry.attribute_index(index, member).is_some()
+                }),
+            })
+        };
+        let unmatched = list.iter().filter(|pattern| !matches(pattern));
+        let unmatched: Vec<_> = unmatched.map(ToString::to_string).collect();
+        if !unmatched.is_empty() {
+            tracing::warn!(patterns = ?unmatched, "patterns of a list name nothing there is");
+        }
+        unmatched
+    }
+}

@@ -1,0 +1,128 @@
+use super::control::Control;
+use crate::registry::SkillIndex;
+use crate::session::{PolicyAnswer, PolicyQuestion, Wanted, least};
+use crate::skill::{Actor, Code, Fault, Level};
+
+/// Who may change what, beside the rule that ranks actors.
+impl Control<'_> {
+    /// A skill by its id, as far as whoever asks may know of it.
+    ///
+    /// To a model and to a user, what is denied looks as if it did not exist. The host learns the reason.
+    pub(super) fn known(&self, id: &str) -> Result<SkillIndex, Fault> {
+        match self.epoch.registry.find(id) {
+            Some((index, _)) if self.actor >= Actor::Host => Ok(index),
+            Some(_) | None => self.epoch.known(&self.rights, id),
+        }
+    }
+
+    /// What roles, lists and parents say of opening a skill at a level.
+    pub(super) fn check_opening(&self, index: SkillIndex, level: Level) -> Result<(), Fault> {
+        let id = &self.epoch.registry.skill(index).id;
+        let facts = self.facts(index);
+        if let Some(why) = facts.denied {
+            return Err(Fault::new(
+                Code::NotPermitted,
+                format!(
+                    "`{id}` takes no part in this session ({}). Ask `explain` what would change that",
+                    why.as_str()
+                ),
+            ));
+        }
+        let Some(ceiling) = facts.outer_ceiling() else {
+            return Ok(());
+        };
+        if level <= ceiling || self.actor >= Actor::Host {
+            return Ok(());
+        }
+        let by = if facts.parent_ceiling == Some(ceiling) {
+            "the parent session"
+        } else {
+            "the roles of its principal"
+        };
+        Err(Fault::new(
+            Code::NotPermitted,
+            format!(
+                "`{id}` is limited to {ceiling} in this session by {by}, so the {} cannot set it to {level}; set {ceiling} or lower",
+                self.actor
+            ),
+        ))
+    }
+
+    /// Asks the policy about a change, and whether the model has control at all.
+    #[expect(
+        clippy::unused_async,
+        reason = "a policy may want a person to approve, who is waited for"
+    )]
+    pub(super) async fn ask_policy(
+        &self,
+        index: Option<SkillIndex>,
+        wanted: Wanted,
+        reason: &str,
+    ) -> Result<(), Fault> {
+        let principal = self.cell.principal();
+        self.check_control(&principal)?;
+        let state = self.cell.published().1;
+        let registry = &self.epoch.registry;
+        let registered = index.map(|index| registry.skill(index));
+        let level = index.map_or(Level::Metadata, |index| self.level(index, &state));
+        let facts = index.map(|index| self.facts(index));
+        let ceiling = registered.zip(facts).and_then(|(registered, facts)| {
+            least(
+                facts.outer_ceiling(),
+                state.standing(&registered.id).ceiling(),
+            )
+        });
+        let question = PolicyQuestion {
+            session: &self.cell.scope.id,
+            principal: &principal,
+            actor: self.actor,
+            skill: registered.map(|registered| &*registered.id),
+            wanted,
+            level,
+            ceiling,
+            host_only: facts.is_some_and(|facts| facts.host_only),
+            shows_destructive: index
+                .is_some_and(|index| self.shows_destructive(index, level, wanted)),
+            untrusted_seen: self
+                .turn
+                .is_some_and(super::turn_core::TurnCore::untrusted_seen),
+            reason,
+        };
+        match self.engine.governance.policy.check(&question) {
+            PolicyAnswer::Allow => Ok(()),
+            PolicyAnswer::Refuse(why) => Err(Fault::new(Code::NotPermitted, why)),
+            PolicyAnswer::Ask(why) => Err(Fault::new(
+                Code::ApprovalRequired,
+                format!("{why}. Nobody can be asked here; do without it"),
+            )),
+        }
+    }
+
+    fn check_control(&self, principal: &crate::skill::Principal) -> Result<(), Fault> {
+        if self.actor > Actor::Model {
+            return Ok(());
+        }
+        let access = self.cell.access();
+        let narrowed = access.as_ref().and_then(|access| access.control.as_ref());
+        if self.engine.governance.lets_model(principal, narrowed) {
+            return Ok(());
+        }
+        Err(Fault::new(
+            Code::NotPermitted,
+            "the model of this session opens and closes no skills. Ask the user to, or do without",
+        ))
+    }
+
+    /// Whether a level shows a tool that is marked destructive, and that a lower one does not.
+    fn shows_destructive(&self, index: SkillIndex, level: Level, wanted: Wanted) -> bool {
+        let Wanted::Set { level: wanted, .. } = wanted else {
+            return false;
+        };
+        let registry = &self.epoch.registry;
+        let mut added = registry
+            .skill(index)
+            .tools
+            .between(level, wanted.max(level));
+        added.any(|tool| registry.tool(tool).definition.annotations.destructive)
+    }
+}

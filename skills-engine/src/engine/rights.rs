@@ -1,0 +1,383 @@
+use std::sync::OnceLock;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::registry::{AttributeIndex, MemberRange, Registry, SkillIndex, ToolIndex};
+use crate::session::{AllowList, Coverage, Given, MemberFacts, SkillFacts, Why, least};
+use crate::skill::{Expose, Level, SkillType as _};
+use crate::tools::PslSkill;
+
+/// What switches, roles, allow-lists, the parent session and hooks let through of a registry: everything that
+/// goes into the rule beside what a session opened.
+///
+/// Immutable, and shared by all sessions for which it comes out the same. It is the one place through which a skill
+/// or member is taken out: prompt, list, snapshot, dispatch and explanations all read their facts here.
+#[derive(Debug)]
+pub(crate) struct Rights {
+    skills: Box<[SkillRight]>,
+    tools: Box<[MemberRight]>,
+    attributes: Box<[MemberRight]>,
+    /// The skills that the catalogue shows in another way than as they are registered, by index.
+    exceptions: Box<[Exception]>,
+    /// Over all of the above.
+    digest: [u8; 32],
+    has_control: bool,
+    has_skills: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct SkillRight {
+    denied: Option<Why>,
+    role: Option<Level>,
+    parent: Option<Level>,
+    /// Whether some members are let through and others are not.
+    is_partial: bool,
+}
+
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+struct MemberRight {
+    denied: Option<Why>,
+    ceiling: Option<Level>,
+}
+
+/// A skill with texts of its own, each rendered once.
+#[derive(Debug)]
+pub(crate) struct Exception {
+    pub(crate) skill: SkillIndex,
+    pub(crate) shown: OnceLock<Box<str>>,
+    pub(crate) opened: [OnceLock<Box<str>>; 3],
+}
+
+impl Rights {
+    /// Whether a skill takes no part.
+    pub(crate) fn is_denied(&self, skill: SkillIndex) -> bool {
+        self.skills[skill as usize].denied.is_some()
+    }
+
+    /// Whether the model can open skills by itself.
+    pub(crate) fn has_control(&self) -> bool {
+        self.has_control
+    }
+
+    /// Whether any skill takes part.
+    pub(crate) fn has_skills(&self) -> bool {
+        self.has_skills
+    }
+
+    pub(crate) fn digest(&self) -> &[u8; 32] {
+        &self.digest
+    }
+
+    pub(crate) fn exceptions(&self) -> &[Exception] {
+        &self.exceptions
+    }
+
+    /// The exception of a skill, if it is one.
+    pub(crate) fn exception(&self, skill: SkillIndex) -> Option<&Exception> {
+        let found = self
+            .exceptions
+            .binary_search_by_key(&skill, |exception| exception.skill);
+        found.ok().map(|at| &self.exceptions[at])
+    }
+
+    /// Whether some members of a skill are let through and others are not.
+    pub(crate) fn is_partial(&self, skill: SkillIndex) -> bool {
+        self.skills[skill as usize].is_partial
+    }
+
+    /// What the rule needs to know of a skill.
+    pub(crate) fn skill(&self, registry: &Registry, skill: SkillIndex) -> SkillFacts {
+        let right = self.skills[skill as usize];
+        let registered = registry.skill(skill);
+        SkillFacts::new(registered.base())
+            .denied(right.denied)
+            .host_only(registered.definition().host_only)
+            .role_ceiling(right.role)
+            .parent_ceiling(right.parent)
+    }
+
+    /// What the rule needs to know of a tool.
+    pub(crate) fn tool(&self, registry: &Registry, tool: ToolIndex) -> MemberFacts {
+        let definition = &registry.tool(tool).definition;
+        let right = self.tools[tool as usize];
+        MemberFacts::new(definition.level, definition.expose)
+            .denied(right.denied)
+            .ceiling(right.ceiling)
+    }
+
+    /// What the rule needs to know of an attribute.
+    pub(crate) fn attribute(&self, registry: &Registry, attribute: AttributeIndex) -> MemberFacts {
+        let definition = &registry.attribute(attribute).definition;
+        let right = self.attributes[attribute as usize];
+        MemberFacts::new(definition.level, definition.expose)
+            .denied(right.denied)
+            .ceiling(right.ceiling)
+    }
+}
+
+/// Whether a member that its skill's level shows is let through, too.
+pub(crate) fn is_let_through(
+    skill: &SkillFacts,
+    member: &MemberFacts,
+    ceiling: Option<Level>,
+    is_opened: bool,
+) -> bool {
+    let is_under = |ceiling: Option<Level>| ceiling.is_none_or(|ceiling| member.level <= ceiling);
+    let waits = skill.host_only && !is_opened && member.expose == Expose::Always;
+    member.denied.is_none()
+        && !waits
+        && is_under(member.ceiling)
+        && is_under(least(skill.outer_ceiling(), ceiling))
+}
+
+/// Works out [`Rights`]: begins with everything, and each step only takes away.
+pub(crate) struct RightsBuilder<'a> {
+    registry: &'a Registry,
+    skills: Vec<SkillRight>,
+    tools: Vec<MemberRight>,
+    attributes: Vec<MemberRight>,
+    control: Option<SkillIndex>,
+}
+
+impl<'a> RightsBuilder<'a> {
+    /// Everything but what is for code alone.
+    pub(crate) fn new(registry: &'a Registry) -> Self {
+        let skills = registry.skills.iter().map(|skill| SkillRight {
+            denied: skill.definition().code_only.then_some(Why::CodeOnly),
+            ..SkillRight::default()
+        });
+        Self {
+            registry,
+            skills: skills.collect(),
+            tools: vec![MemberRight::default(); registry.tools.len()],
+            attributes: vec![MemberRight::default(); registry.attributes.len()],
+            control: registry.find(PslSkill::entry().id).map(|(index, _)| index),
+        }
+    }
+
+    /// Goes on from rights there are already.
+    pub(crate) fn from(registry: &'a Registry, rights: &Rights) -> Self {
+        Self {
+            skills: rights.skills.to_vec(),
+            tools: rights.tools.to_vec(),
+            attributes: rights.attributes.to_vec(),
+            ..Self::new(registry)
+        }
+    }
+
+    /// Takes a skill out; what was taken out for another reason stays so.
+    pub(crate) fn deny(&mut self, skill: SkillIndex, why: Why) {
+        self.skills[skill as usize].denied.get_or_insert(why);
+    }
+
+    /// Takes the skills out that are switched off.
+    pub(crate) fn switch_off(&mut self, is_off: impl Fn(&str) -> bool) {
+        for (index, skill) in (0..).zip(&self.registry.skills) {
+            if is_off(&skill.id) {
+                self.deny(index, Why::SwitchedOff);
+            }
+        }
+    }
+
+    /// Takes the skill out through which the model opens others.
+    pub(crate) fn without_control(&mut self) {
+        if let Some(control) = self.control {
+            self.deny(control, Why::NoControl);
+        }
+    }
+
+    /// Leaves what roles give.
+    pub(crate) fn roles(&mut self, given: &Given<'_>) {
+        for (index, skill) in (0..).zip(&self.registry.skills) {
+            let Some(of_skill) = given.skill(&skill.id) else {
+                self.deny(index, Why::NoRole);
+                continue;
+            };
+            let right = &mut self.skills[index as usize];
+            right.role = Some(of_skill.most).filter(|level| *level < Level::Complete);
+            if of_skill.is_even() {
+                continue;
+            }
+            self.members(index, |name, right| match of_skill.member(name) {
+                None => {
+                    right.denied.get_or_insert(Why::NoRole);
+                }
+                Some(level) if level < Level::Complete => {
+                    right.ceiling = least(right.ceiling, Some(level));
+                }
+                Some(_) => {}
+            });
+        }
+    }
+
+    /// Leaves what a list allows. The skill through which the model opens others is exempt.
+    pub(crate) fn list(&mut self, list: &AllowList) {
+        for (index, skill) in (0..).zip(&self.registry.skills) {
+            if self.control == Some(index) {
+                continue;
+            }
+            match list.coverage(&skill.id) {
+                Coverage::Whole => {}
+                Coverage::Nothing => self.deny(index, Why::NotListed),
+                Coverage::SomeMembers => self.members(index, |name, right| {
+                    if !list.covers(&skill.id, name) {
+                        right.denied.get_or_insert(Why::NotListed);
+                    }
+                }),
+            }
+        }
+    }
+
+    /// Caps everything at what a parent session sees: `level` gives the parent's level of each skill, and whether
+    /// what is exposed always is shown there.
+    pub(crate) fn parent(
+        &mut self,
+        rights: &Rights,
+        level: impl Fn(SkillIndex, &SkillFacts) -> (Level, bool),
+    ) {
+        let registry = self.registry;
+        for index in 0..u32::try_from(registry.skills.len()).unwrap_or(u32::MAX) {
+            if rights.is_denied(index) {
+                self.deny(index, Why::Parent);
+                continue;
+            }
+            let facts = rights.skill(registry, index);
+            let (level, is_opened) = level(index, &facts);
+            let right = &mut self.skills[index as usize];
+            right.parent = least(
+                right.parent,
+                Some(level).filter(|level| *level < Level::Complete),
+            );
+            let registered = registry.skill(index);
+            let is_seen = |member: &MemberFacts| is_let_through(&facts, member, None, is_opened);
+            for tool in registered.tools.all() {
+                if !is_seen(&rights.tool(registry, tool)) {
+                    self.tools[tool as usize].denied.get_or_insert(Why::Parent);
+                }
+            }
+            for attribute in registered.attributes.all() {
+                if !is_seen(&rights.attribute(registry, attribute)) {
+                    let right = &mut self.attributes[attribute as usize];
+                    right.denied.get_or_insert(Why::Parent);
+                }
+            }
+        }
+    }
+
+    /// Takes everything out: the parent session has ended.
+    pub(crate) fn deny_all_of_parent(&mut self) {
+        for right in &mut self.skills {
+            right.denied.get_or_insert(Why::Parent);
+        }
+    }
+
+    /// Takes tools of a skill out.
+    pub(crate) fn deny_tools(
+        &mut self,
+        skill: SkillIndex,
+        why: Why,
+        is_denied: impl Fn(&str) -> bool,
+    ) {
+        for tool in self.registry.skill(skill).tools.all() {
+            if is_denied(&self.registry.tool(tool).name) {
+                self.tools[tool as usize].denied.get_or_insert(why);
+            }
+        }
+    }
+
+    fn members(&mut self, skill: SkillIndex, mut edit: impl FnMut(&str, &mut MemberRight)) {
+        let registered = self.registry.skill(skill);
+        for tool in registered.tools.all() {
+            edit(
+                &self.registry.tool(tool).name,
+                &mut self.tools[tool as usize],
+            );
+        }
+        for attribute in registered.attributes.all() {
+            edit(
+                &self.registry.attribute(attribute).name,
+                &mut self.attributes[attribute as usize],
+            );
+        }
+    }
+
+    pub(crate) fn finish(mut self) -> Rights {
+        let registry = self.registry;
+        let mut exceptions = Vec::new();
+        for (index, registered) in (0..).zip(&registry.skills) {
+            let is_partial = self.is_partial(&registered.tools, &registered.attributes);
+            let right = &mut self.skills[index as usize];
+            right.is_partial = is_partial;
+            let right = *right;
+            if right.denied.is_some() || is_partial || self.caps_what_is_shown(index) {
+                exceptions.push(Exception {
+                    skill: index,
+                    shown: OnceLock::new(),
+                    opened: Default::default(),
+                });
+            }
+        }
+        let is_on = |index: SkillIndex| self.skills[index as usize].denied.is_none();
+        let has_control = self.control.is_some_and(is_on);
+        let has_skills = self.skills.iter().any(|right| right.denied.is_none());
+        Rights {
+            digest: self.digest(),
+            skills: self.skills.into(),
+            tools: self.tools.into(),
+            attributes: self.attributes.into(),
+            exceptions: exceptions.into(),
+            has_control,
+            has_skills,
+        }
+    }
+
+    /// Whether any member of a skill is kept back, whatever the level.
+    fn is_partial(&self, tools: &MemberRange, attributes: &MemberRange) -> bool {
+        let is_kept_back = |right: MemberRight, level: Level| {
+            right.denied.is_some() || right.ceiling.is_some_and(|ceiling| ceiling < level)
+        };
+        tools.all().any(|tool| {
+            let level = self.registry.tool(tool).definition.level;
+            is_kept_back(self.tools[tool as usize], level)
+        }) || attributes.all().any(|attribute| {
+            let level = self.registry.attribute(attribute).definition.level;
+            is_kept_back(self.attributes[attribute as usize], level)
+        })
+    }
+
+    /// Whether a skill, as every session sees it at first, shows less than it is registered with.
+    fn caps_what_is_shown(&self, skill: SkillIndex) -> bool {
+        let registered = self.registry.skill(skill);
+        let right = self.skills[skill as usize];
+        let outer = least(right.role, right.parent);
+        let host_only = registered.definition().host_only;
+        let is_capped = |level: Level| outer.is_some_and(|ceiling| ceiling < level);
+        let is_kept_back = |expose: Expose, level: Level| {
+            expose == Expose::Always && (host_only || is_capped(level))
+        };
+        is_capped(registered.base())
+            || registered.tools.all().any(|tool| {
+                let definition = &self.registry.tool(tool).definition;
+                is_kept_back(definition.expose, definition.level)
+            })
+            || registered.attributes.all().any(|attribute| {
+                let definition = &self.registry.attribute(attribute).definition;
+                is_kept_back(definition.expose, definition.level)
+            })
+    }
+
+    fn digest(&self) -> [u8; 32] {
+        let level = |level: Option<Level>| level.map_or(0, |level| level as u8 + 1);
+        let why = |why: Option<Why>| why.map_or(0, |why| why as u8 + 1);
+        let mut bytes = Vec::with_capacity(
+            3 * self.skills.len() + 2 * (self.tools.len() + self.attributes.len()),
+        );
+        for right in &self.skills {
+            bytes.extend([why(right.denied), level(right.role), level(right.parent)]);
+        }
+        for right in self.tools.iter().chain(&self.attributes) {
+            bytes.extend([why(right.denied), level(right.ceiling)]);
+        }
+        Sha256::digest(&bytes).into()
+    }
+}
