@@ -20,6 +20,7 @@ mod control;
 mod dialects;
 mod explain;
 mod faults;
+mod governance;
 mod helpdesk;
 mod hostile;
 mod layers;

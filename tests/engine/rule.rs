@@ -33,7 +33,25 @@ enum Step {
     ClearAll(Actor),
     Pass(u64),
     NewTurn,
+    Roles(&'static [&'static str]),
+    Allow(&'static [&'static str]),
+    Switch(usize, bool),
+    /// The work goes on in a child session, made by the session or by its turn.
+    Child(bool),
+    /// Something happens to the parent session.
+    ToParent(Box<Self>),
 }
+
+/// What principals may have of [`World`]'s roles.
+const ROLES: [&[&str]; 5] = [&[], &["all"], &["some"], &["low"], &["some", "low"]];
+
+/// What sessions may be narrowed to.
+const LISTS: [&[&str]; 4] = [
+    &["*"],
+    &["s0", "s1/tool_s1_context_psl", "s1/live_s1_metadata_always"],
+    &["s1", "s2/*"],
+    &[],
+];
 
 fn steps() -> impl Strategy<Value = Vec<Step>> {
     let skill = || 0..3_usize;
@@ -50,7 +68,18 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
         1 => actor().prop_map(Step::ClearAll),
         2 => (1..60_u64).prop_map(Step::Pass),
         1 => Just(Step::NewTurn),
+        2 => prop::sample::select(ROLES.to_vec()).prop_map(Step::Roles),
+        1 => prop::sample::select(LISTS.to_vec()).prop_map(Step::Allow),
+        1 => (0..4_usize, any::<bool>()).prop_map(|(skill, on)| Step::Switch(skill, on)),
+        1 => any::<bool>().prop_map(Step::Child),
     ];
+    let step = (step, prop::bool::weighted(0.2)).prop_map(|(step, of_parent)| {
+        if of_parent {
+            Step::ToParent(Box::new(step))
+        } else {
+            step
+        }
+    });
     prop::collection::vec(step, 1..10)
 }
 
@@ -67,6 +96,9 @@ fn members() -> impl Iterator<Item = (Level, Expose)> {
 /// A skill that has a tool, a constant and a live attribute for each level in each way of exposing it.
 fn whole_skill(id: &'static str, base: Level) -> BuiltSkill {
     let mut skill = SkillBuilder::new(id).base_level(base);
+    if id == "s2" {
+        skill = skill.host_only();
+    }
     for (level, expose) in members() {
         let called = tool(name("tool", id, level, expose).leak(), |_| async { "ran" });
         let constant = Attribute::constant(name("constant", id, level, expose), "", &1).unwrap();
@@ -85,10 +117,12 @@ struct World {
     clock: ManualClock,
     session: Session,
     turn: Turn,
+    /// The session that the world began with, once the work goes on in a child.
+    parent: Option<(Session, Turn)>,
 }
 
 impl World {
-    async fn new(bases: [Level; 3]) -> Self {
+    async fn new(bases: [Level; 3], has_roles: bool) -> Self {
         let clock = ManualClock::default();
         let mut limits = Limits::default();
         limits.calls_per_reply = 100;
@@ -100,14 +134,60 @@ impl World {
         for (id, base) in SKILLS.into_iter().zip(bases) {
             builder = builder.with_skill(whole_skill(id, base));
         }
+        if has_roles {
+            builder = builder
+                .role("all", |role| role.allow("*", Level::Complete))
+                .role("low", |role| {
+                    role.allow("s0", Level::Metadata)
+                        .allow("s1", Level::Context)
+                        .allow("psl-skill", Level::Metadata)
+                })
+                .role("some", |role| {
+                    role.allow("s1/tool_s1_complete_psl", Level::Complete)
+                        .allow("s1/constant_s1_context_always", Level::Metadata)
+                        .allow("s2", Level::Complete)
+                        .allow("psl-skill", Level::Complete)
+                });
+        }
         let engine = builder.build().await.unwrap();
         let session = session(&engine).await;
+        if has_roles {
+            session.set_roles(["all"]);
+        }
         let turn = turn(&session).await;
         Self {
             engine,
             clock,
             session,
             turn,
+            parent: None,
+        }
+    }
+
+    /// Does a step to the session, or to its parent.
+    async fn step(&mut self, step: &Step) {
+        match step {
+            Step::ToParent(step) => {
+                if let Some(parent) = &mut self.parent {
+                    std::mem::swap(&mut self.session, &mut parent.0);
+                    std::mem::swap(&mut self.turn, &mut parent.1);
+                    self.apply(step).await;
+                    let parent = self.parent.as_mut().unwrap();
+                    std::mem::swap(&mut self.session, &mut parent.0);
+                    std::mem::swap(&mut self.turn, &mut parent.1);
+                }
+            }
+            Step::Child(of_turn) if self.parent.is_none() => {
+                let child = if *of_turn {
+                    self.turn.child().await.unwrap()
+                } else {
+                    self.session.child().await.unwrap()
+                };
+                let turn = turn(&child).await;
+                let session = std::mem::replace(&mut self.session, child);
+                self.parent = Some((session, std::mem::replace(&mut self.turn, turn)));
+            }
+            step => self.apply(step).await,
         }
     }
 
@@ -147,6 +227,14 @@ impl World {
                 self.clock.advance(Duration::from_secs(seconds));
             }
             Step::NewTurn => self.turn = turn(session).await,
+            Step::Roles(roles) => session.set_roles(roles.iter().copied()),
+            Step::Allow(patterns) => {
+                assert_eq!(session.allow(patterns).unwrap(), [""; 0]);
+            }
+            Step::Switch(skill, is_enabled) => {
+                self.engine.set_enabled(SKILLS[skill], is_enabled).unwrap();
+            }
+            Step::Child(_) | Step::ToParent(_) => {}
         }
     }
 
@@ -272,7 +360,7 @@ impl World {
 
 proptest! {
     #![proptest_config(ProptestConfig {
-        cases: 48,
+        cases: 96,
         failure_persistence: None,
         rng_seed: RngSeed::Fixed(2),
         ..ProptestConfig::default()
@@ -281,15 +369,17 @@ proptest! {
     #[test]
     fn what_is_shown_told_and_run_is_what_the_rule_says(
         bases in prop::array::uniform3(prop::sample::select(Level::ALL.to_vec())),
+        has_roles in any::<bool>(),
         steps in steps(),
     ) {
         let runtime = tokio::runtime::Builder::new_current_thread().build().unwrap();
         runtime.block_on(async {
-            let mut world = World::new(bases).await;
+            let mut world = World::new(bases, has_roles).await;
             let mut seen = None;
             for step in &steps {
-                world.apply(step).await;
-                if matches!(step, Step::NewTurn) {
+                let before = world.session.id().clone();
+                world.step(step).await;
+                if matches!(step, Step::NewTurn) || before != *world.session.id() {
                     seen = None;
                 }
                 // First by the view from before the step, then by one from after it.

@@ -78,7 +78,7 @@ impl AuditEvent {
             AuditKind::SessionEnded { reason } => reason.len(),
             AuditKind::Stranger { principal } => principal.len(),
             // The id may be one that a model made up.
-            AuditKind::Visibility { skill, .. } => skill.len(),
+            AuditKind::Visibility { skill, .. } | AuditKind::Switched { skill, .. } => skill.len(),
             AuditKind::View { timed_out, .. } => timed_out.len() * size_of::<Arc<str>>(),
             AuditKind::RegistryBuilt { crates, .. } => crates
                 .iter()
@@ -94,7 +94,6 @@ impl AuditEvent {
                 let texts = roles.iter().chain(patterns.iter());
                 texts.map(|text| text.len() + size_of::<Arc<str>>()).sum()
             }
-            AuditKind::Switched { skill, .. } => skill.len(),
             AuditKind::ChildCreated { child } => child.len(),
             AuditKind::SessionOpened
             | AuditKind::TurnEnded { .. }

@@ -123,19 +123,7 @@ fn write_fields(fields: &mut Object<'_>, kind: &AuditKind, reason: usize) {
             fields.text("name", name, NAME_LENGTH);
             fields.word("code", code.as_str());
         }
-        AuditKind::AccessChanged {
-            roles,
-            patterns,
-            lets_model,
-        } => {
-            for (key, texts) in [("roles", roles), ("patterns", patterns)] {
-                let out = fields.key(key);
-                list(out, texts.iter().take(ACCESS), |out, part| {
-                    text(out, part, 256);
-                });
-            }
-            fields.word("model_opens", if *lets_model { "yes" } else { "no" });
-        }
+        AuditKind::AccessChanged { .. } => write_access(fields, kind),
         AuditKind::ChildCreated { child } => fields.text("child", child, NAME_LENGTH),
         AuditKind::Observed { what } => fields.word("what", what.as_str()),
         AuditKind::Switched { skill, is_enabled } => {
@@ -214,6 +202,24 @@ fn write_visibility(fields: &mut Object<'_>, kind: &AuditKind) {
     if let Some(expires_at) = expires_at {
         write_time(fields, "expires_at", *expires_at);
     }
+}
+
+fn write_access(fields: &mut Object<'_>, kind: &AuditKind) {
+    let AuditKind::AccessChanged {
+        roles,
+        patterns,
+        lets_model,
+    } = kind
+    else {
+        return;
+    };
+    for (key, texts) in [("roles", roles), ("patterns", patterns)] {
+        let out = fields.key(key);
+        list(out, texts.iter().take(ACCESS), |out, part| {
+            text(out, part, 256);
+        });
+    }
+    fields.word("model_opens", if *lets_model { "yes" } else { "no" });
 }
 
 fn write_call(fields: &mut Object<'_>, call_id: &str, skill: &str, tool: &str) {

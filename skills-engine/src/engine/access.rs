@@ -25,13 +25,9 @@ pub(super) struct Parent {
 }
 
 impl Access {
-    pub(super) fn child_of(
-        parent: Parent,
-        principal: Option<Principal>,
-        lists: Arc<[AllowList]>,
-    ) -> Self {
+    /// What a child session begins with.
+    pub(super) fn child_of(parent: Parent, lists: Arc<[AllowList]>) -> Self {
         Self {
-            principal,
             lists,
             parent: Some(parent),
             ..Self::default()
@@ -45,9 +41,9 @@ impl Access {
         children.push(Arc::downgrade(child));
     }
 
-    /// The sessions that are to end now.
-    pub(super) fn take_children(&self) -> Vec<Arc<Cell>> {
-        let children = std::mem::take(&mut *lock(&self.children));
-        children.iter().filter_map(Weak::upgrade).collect()
+    /// The next of the sessions that are to end with this one.
+    pub(super) fn next_child(&self) -> Option<Arc<Cell>> {
+        let mut children = lock(&self.children);
+        std::iter::from_fn(|| children.pop()).find_map(|child| child.upgrade())
     }
 }

@@ -47,7 +47,7 @@ impl EngineBuilder {
         check_runtime(&*self.clock).map_err(|problem| BuildError::new(vec![problem.to_owned()]))?;
         let (mut registry, roles) = self.registry()?;
         bound_constants(&mut registry, &self.limits)?;
-        let report = BuildReport::new(&registry, |name| self.names_crate(name));
+        let report = BuildReport::new(&registry, &roles, |name| self.names_crate(name));
         let Self {
             limits,
             clock,
@@ -85,6 +85,9 @@ impl EngineBuilder {
                 version = linked.version,
                 "skills of a crate that nobody named"
             );
+        }
+        for pattern in &report.unmatched_patterns {
+            tracing::warn!(pattern, "a role names nothing there is");
         }
         audit.record(AuditEvent::new(
             clock.now(),

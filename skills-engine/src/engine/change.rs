@@ -21,6 +21,8 @@ pub(super) struct Wish<'a> {
     /// What caps a skill from outside of the session.
     pub(super) outer: &'a (dyn Fn(&str) -> Option<Level> + Sync),
     pub(super) actor: Actor,
+    /// The principal that asks, where it is not the session's owner.
+    pub(super) by: Option<Arc<str>>,
     pub(super) reason: &'a str,
     pub(super) turn: Option<TurnId>,
     pub(super) span: Option<Span>,
@@ -129,6 +131,7 @@ impl EngineInner {
             change: Change::Expire,
             outer: &|_| None,
             actor: Actor::System,
+            by: None,
             reason: "",
             turn: None,
             span: None,
@@ -236,7 +239,8 @@ impl EngineInner {
         kinds
             .into_iter()
             .map(|(actor, kind)| {
-                let mut event = self.event(cell, actor, kind).reason(wish.reason);
+                let by = wish.by.clone().filter(|_| actor == wish.actor);
+                let mut event = self.event(cell, actor, kind).by(by).reason(wish.reason);
                 event.turn = wish.turn;
                 event
             })

@@ -25,6 +25,8 @@ pub(super) struct Control<'a> {
     pub(super) rights: Arc<Rights>,
     pub(super) turn: Option<&'a TurnCore>,
     pub(super) actor: Actor,
+    /// The principal that asks, where it is not the session's owner.
+    pub(super) by: Option<Arc<str>>,
 }
 
 impl Control<'_> {
@@ -162,6 +164,7 @@ impl Control<'_> {
             let event = self
                 .engine
                 .event(self.cell, self.actor, kind)
+                .by(self.by.clone())
                 .turn(turn.id)
                 .reason(reason);
             self.engine.audit.commit(event).await?;
@@ -211,6 +214,7 @@ impl Control<'_> {
         let mut event = self
             .engine
             .event(self.cell, self.actor, kind)
+            .by(self.by.clone())
             .reason(cut(reason, self.engine.limits.reason + 1));
         event.turn = self.turn.map(|turn| turn.id);
         self.engine.audit.record(event);
@@ -235,6 +239,7 @@ impl Control<'_> {
             change,
             outer: &outer,
             actor: self.actor,
+            by: self.by.clone(),
             reason,
             turn,
             span,
@@ -351,7 +356,8 @@ impl Control<'_> {
                 expires_at: None,
             };
             let event = self.engine.event(self.cell, self.actor, kind);
-            self.engine.audit.record(event.turn(turn.id).reason(reason));
+            let event = event.by(self.by.clone()).turn(turn.id).reason(reason);
+            self.engine.audit.record(event);
         }
     }
 }

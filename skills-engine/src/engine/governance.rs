@@ -1,4 +1,5 @@
 use std::collections::BTreeSet;
+use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -80,16 +81,16 @@ impl Governance {
         let edition = self.edition();
         let mut key = format!("{edition} {lets_model}");
         if !self.roles.is_empty() {
-            // Each after its length, so that no name can pass for two.
+            // Each after its length, so that no name can pass for two. Writing to a string does not fail.
             let roles: BTreeSet<_> = principal.roles().collect();
             for role in roles {
-                key.push_str(&format!(" {}:{role}", role.len()));
+                let _ = write!(key, " {}:{role}", role.len());
             }
         }
         for list in lists.iter().copied().flatten() {
             key.push('\n');
-            for pattern in list.iter() {
-                key.push_str(&format!(" {pattern}"));
+            for pattern in list.as_slice() {
+                let _ = write!(key, " {pattern}");
             }
         }
         epoch.rights(key, || {

@@ -4,6 +4,7 @@ use super::cell::Cell;
 use super::inner::EngineInner;
 use super::session::Session;
 use crate::audit::AuditKind;
+use crate::registry::Registry;
 use crate::session::{AllowList, Coverage, Pattern, PslControl};
 use crate::skill::{Actor, Fault, Principal};
 
@@ -92,23 +93,25 @@ impl EngineInner {
     /// The patterns of a list that name nothing there is.
     pub(super) fn unmatched(&self, list: &AllowList) -> Vec<String> {
         let epoch = self.epoch();
-        let registry = &epoch.registry;
-        let matches = |pattern: &Pattern| {
-            let mut skills = (0..).zip(&registry.skills);
-            skills.any(|(index, skill)| match pattern.coverage(&skill.id) {
-                Coverage::Nothing => false,
-                Coverage::Whole => true,
-                Coverage::SomeMembers => pattern.member().is_some_and(|member| {
-                    registry.tool_index(index, member).is_some()
-                        || registry.attribute_index(index, member).is_some()
-                }),
-            })
-        };
-        let unmatched = list.iter().filter(|pattern| !matches(pattern));
+        let is_unmatched = |pattern: &&Pattern| !names_something(&epoch.registry, pattern);
+        let unmatched = list.as_slice().iter().filter(is_unmatched);
         let unmatched: Vec<_> = unmatched.map(ToString::to_string).collect();
         if !unmatched.is_empty() {
             tracing::warn!(patterns = ?unmatched, "patterns of a list name nothing there is");
         }
         unmatched
     }
+}
+
+/// Whether a pattern names anything of a registry.
+pub(super) fn names_something(registry: &Registry, pattern: &Pattern) -> bool {
+    let mut skills = (0..).zip(&registry.skills);
+    skills.any(|(index, skill)| match pattern.coverage(&skill.id) {
+        Coverage::Nothing => false,
+        Coverage::Whole => true,
+        Coverage::SomeMembers => pattern.member().is_some_and(|member| {
+            registry.tool_index(index, member).is_some()
+                || registry.attribute_index(index, member).is_some()
+        }),
+    })
 }

@@ -7,6 +7,7 @@ use dashmap::DashMap;
 use dashmap::mapref::entry::Entry;
 use tokio::sync::Notify;
 
+use super::access::Access;
 use super::cell::{Around, Cell};
 use super::change::ended;
 use super::epoch::Epoch;
@@ -61,18 +62,35 @@ impl EngineInner {
             self.set_principal(&cell, principal);
             return Ok(cell);
         }
+        self.open_new(principal, id, None).await
+    }
+
+    /// A session that is not held yet; one that another task opens meanwhile is taken instead.
+    pub(super) async fn open_new(
+        self: &Arc<Self>,
+        principal: Principal,
+        id: SessionId,
+        access: Option<Access>,
+    ) -> Result<Arc<Cell>, Fault> {
+        let key = SessionKey::new(principal.id(), &id);
         let state = self.stored(self.store.load(&key)).await?;
         let now = self.clock.now();
         let incarnation = self.incarnations.fetch_add(1, Ordering::Relaxed);
-        let scope = SessionScope::new(key.shared_session_id(), self.known(principal), incarnation);
+        let owner = self.known(principal.clone());
+        let scope = SessionScope::new(key.shared_session_id(), owner, incarnation);
         let cell = Arc::new(Cell::new(Arc::new(scope), state, now));
+        if let Some(given) = access {
+            cell.set_access(|access| *access = given);
+        }
         let place = self.sessions.entry(Held(Arc::clone(&cell)));
         if let Entry::Vacant(place) = place {
             self.count_in(&cell.scope.principal)?;
             place.insert(());
         } else {
             drop(place);
-            return self.live_session(&key).ok_or_else(ended);
+            let cell = self.live_session(&key).ok_or_else(ended)?;
+            self.set_principal(&cell, principal);
+            return Ok(cell);
         }
         self.audit
             .record(self.event(&cell, Actor::Host, AuditKind::SessionOpened));
@@ -136,6 +154,7 @@ impl EngineInner {
             actor,
             reason: Some(reason),
         };
+        self.end_children(cell).await;
         let result = self.forget_session(cell).await;
         if let Some(reason) = ending.reason.take() {
             self.finish_ending(cell, actor, reason, &result);
@@ -195,6 +214,13 @@ impl EngineInner {
 
     /// Brings a session up to what the store says; other processes may have changed it.
     pub(super) async fn refresh_session(self: &Arc<Self>, cell: &Arc<Cell>) -> Result<(), Fault> {
+        self.load_session(cell).await?;
+        cell.touch(self.clock.now());
+        Ok(())
+    }
+
+    /// The same, which does not count as a use of the session.
+    pub(super) async fn load_session(self: &Arc<Self>, cell: &Arc<Cell>) -> Result<(), Fault> {
         if cell.has_ended() {
             return Err(ended());
         }
@@ -212,7 +238,6 @@ impl EngineInner {
             cell.publish(&around, |states| states.reload(state, asked_at));
         }
         self.settle_abandoned(cell);
-        cell.touch(now);
         Ok(())
     }
 
@@ -255,6 +280,7 @@ impl Drop for Ending<'_> {
         };
         let (engine, cell, actor) = (Arc::clone(self.engine), Arc::clone(self.cell), self.actor);
         runtime.spawn(async move {
+            engine.end_children(&cell).await;
             let result = engine.forget_session(&cell).await;
             engine.finish_ending(&cell, actor, reason, &result);
         });

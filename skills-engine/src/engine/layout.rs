@@ -52,8 +52,7 @@ impl Step {
         let mix = |hash: u64, step: &Self| {
             (hash.rotate_left(5) ^ step.0).wrapping_mul(0x517c_c1b7_2722_0a95)
         };
-        let [a, b, c, d, e, f, g, h, ..] = *rights.digest();
-        let first = u64::from_le_bytes([a, b, c, d, e, f, g, h]) ^ steps.len() as u64;
+        let first = rights.fingerprint() ^ steps.len() as u64;
         let hash = steps.iter().fold(first, mix);
         hash ^ (hash >> 32)
     }
@@ -343,13 +342,13 @@ impl Building {
             let facts = rights.skill(registry, skill);
             for tool in registered.tools.up_to(shown.level) {
                 let member = rights.tool(registry, tool);
-                if is_let_through(&facts, &member, shown.ceiling, shown.is_opened) {
+                if is_let_through(facts, member, shown.ceiling, shown.is_opened) {
                     push_run(&mut self.tools, tool..tool + 1);
                 }
             }
             for attribute in registered.attributes.up_to(shown.level) {
                 let member = rights.attribute(registry, attribute);
-                if is_let_through(&facts, &member, shown.ceiling, shown.is_opened) {
+                if is_let_through(facts, member, shown.ceiling, shown.is_opened) {
                     push_run(&mut self.attributes, attribute..attribute + 1);
                 }
             }
@@ -372,12 +371,12 @@ impl Building {
         }
         let facts = rights.skill(registry, skill);
         for tool in tools {
-            if is_let_through(&facts, &rights.tool(registry, tool), None, true) {
+            if is_let_through(facts, rights.tool(registry, tool), None, true) {
                 push_run(&mut self.tools, tool..tool + 1);
             }
         }
         for attribute in attributes {
-            if is_let_through(&facts, &rights.attribute(registry, attribute), None, true) {
+            if is_let_through(facts, rights.attribute(registry, attribute), None, true) {
                 push_run(&mut self.attributes, attribute..attribute + 1);
             }
         }

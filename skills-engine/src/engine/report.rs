@@ -1,6 +1,8 @@
 use std::collections::BTreeMap;
 
+use super::granted::names_something;
 use crate::registry::Registry;
+use crate::session::Roles;
 
 /// Where the skills of an engine came from by being linked.
 ///
@@ -10,6 +12,8 @@ use crate::registry::Registry;
 pub struct BuildReport {
     /// The crates, by name.
     pub crates: Vec<LinkedCrate>,
+    /// Patterns of roles that name nothing there is, each after its role.
+    pub unmatched_patterns: Vec<String>,
 }
 
 /// A crate that brought skills.
@@ -27,7 +31,11 @@ pub struct LinkedCrate {
 }
 
 impl BuildReport {
-    pub(super) fn new(registry: &Registry, was_named: impl Fn(&str) -> bool) -> Self {
+    pub(super) fn new(
+        registry: &Registry,
+        roles: &Roles,
+        was_named: impl Fn(&str) -> bool,
+    ) -> Self {
         let mut crates: BTreeMap<(&str, &str), Vec<String>> = BTreeMap::new();
         for skill in registry.list() {
             let definition = skill.definition();
@@ -48,6 +56,11 @@ impl BuildReport {
         };
         Self {
             crates: crates.into_iter().map(linked).collect(),
+            unmatched_patterns: roles
+                .patterns()
+                .filter(|(_, pattern)| !names_something(registry, pattern))
+                .map(|(role, pattern)| format!("role `{role}`: `{pattern}`"))
+                .collect(),
         }
     }
 

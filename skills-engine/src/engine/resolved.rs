@@ -146,8 +146,8 @@ impl EngineInner {
                 turn.with_grants(|grants| grants.standing(id, &state))
             });
             (
-                effective(facts, &standing, of_turn, now),
-                is_opened(facts, &standing, of_turn, now),
+                effective(&facts, &standing, of_turn, now),
+                is_opened(facts, standing, of_turn, now),
             )
         });
         (rights.finish(), seen)

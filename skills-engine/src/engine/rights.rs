@@ -68,6 +68,12 @@ impl Rights {
         &self.digest
     }
 
+    /// A number that tells rights apart, almost always.
+    pub(crate) fn fingerprint(&self) -> u64 {
+        let first = self.digest.first_chunk().copied();
+        u64::from_le_bytes(first.unwrap_or_default())
+    }
+
     pub(crate) fn exceptions(&self) -> &[Exception] {
         &self.exceptions
     }
@@ -117,8 +123,8 @@ impl Rights {
 
 /// Whether a member that its skill's level shows is let through, too.
 pub(crate) fn is_let_through(
-    skill: &SkillFacts,
-    member: &MemberFacts,
+    skill: SkillFacts,
+    member: MemberFacts,
     ceiling: Option<Level>,
     is_opened: bool,
 ) -> bool {
@@ -233,7 +239,7 @@ impl<'a> RightsBuilder<'a> {
     pub(crate) fn parent(
         &mut self,
         rights: &Rights,
-        level: impl Fn(SkillIndex, &SkillFacts) -> (Level, bool),
+        level: impl Fn(SkillIndex, SkillFacts) -> (Level, bool),
     ) {
         let registry = self.registry;
         for index in 0..u32::try_from(registry.skills.len()).unwrap_or(u32::MAX) {
@@ -242,21 +248,21 @@ impl<'a> RightsBuilder<'a> {
                 continue;
             }
             let facts = rights.skill(registry, index);
-            let (level, is_opened) = level(index, &facts);
+            let (level, is_opened) = level(index, facts);
             let right = &mut self.skills[index as usize];
             right.parent = least(
                 right.parent,
                 Some(level).filter(|level| *level < Level::Complete),
             );
             let registered = registry.skill(index);
-            let is_seen = |member: &MemberFacts| is_let_through(&facts, member, None, is_opened);
+            let is_seen = |member: MemberFacts| is_let_through(facts, member, None, is_opened);
             for tool in registered.tools.all() {
-                if !is_seen(&rights.tool(registry, tool)) {
+                if !is_seen(rights.tool(registry, tool)) {
                     self.tools[tool as usize].denied.get_or_insert(Why::Parent);
                 }
             }
             for attribute in registered.attributes.all() {
-                if !is_seen(&rights.attribute(registry, attribute)) {
+                if !is_seen(rights.attribute(registry, attribute)) {
                     let right = &mut self.attributes[attribute as usize];
                     right.denied.get_or_insert(Why::Parent);
                 }
@@ -268,20 +274,6 @@ impl<'a> RightsBuilder<'a> {
     pub(crate) fn deny_all_of_parent(&mut self) {
         for right in &mut self.skills {
             right.denied.get_or_insert(Why::Parent);
-        }
-    }
-
-    /// Takes tools of a skill out.
-    pub(crate) fn deny_tools(
-        &mut self,
-        skill: SkillIndex,
-        why: Why,
-        is_denied: impl Fn(&str) -> bool,
-    ) {
-        for tool in self.registry.skill(skill).tools.all() {
-            if is_denied(&self.registry.tool(tool).name) {
-                self.tools[tool as usize].denied.get_or_insert(why);
-            }
         }
     }
 

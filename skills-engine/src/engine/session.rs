@@ -6,6 +6,7 @@ use super::cell::Cell;
 use super::control::Control;
 use super::inner::EngineInner;
 use super::turn::Turn;
+use super::view::View;
 use crate::session::{AllowList, SessionState};
 use crate::skill::{
     Actor, Cleared, Fault, Level, Principal, SessionId, SetVisibility, SkillMatch, SkillVisibility,
@@ -20,6 +21,8 @@ pub struct Session {
     engine: Arc<EngineInner>,
     cell: Arc<Cell>,
     actor: Actor,
+    /// The principal that asks, where it is not the owner.
+    by: Option<Arc<str>>,
 }
 
 impl Session {
@@ -28,6 +31,7 @@ impl Session {
             engine,
             cell,
             actor: Actor::Host,
+            by: None,
         }
     }
 
@@ -48,6 +52,15 @@ impl Session {
     pub fn acting_as(&self, actor: Actor) -> Self {
         Self {
             actor,
+            ..self.clone()
+        }
+    }
+
+    /// The same session, changed as the user by another principal.
+    pub(super) fn by(&self, principal: Arc<str>) -> Self {
+        Self {
+            actor: Actor::User,
+            by: Some(principal),
             ..self.clone()
         }
     }
@@ -78,12 +91,33 @@ impl Session {
         if let Some(roles) = request.roles.take() {
             self.set_roles(roles);
         }
+        if let Some(access) = self.cell.access()
+            && let Some(parent) = &access.parent
+        {
+            parent.cell.touch(self.engine.clock.now());
+        }
+        for list in lists.iter() {
+            self.engine.unmatched(list);
+        }
         Ok(Turn::new(
             Arc::clone(&self.engine),
             Arc::clone(&self.cell),
             request,
             lists,
         ))
+    }
+
+    /// What a turn without a request would be shown now. Nothing of it is written down, no hook is asked, and it
+    /// counts as no use of the session.
+    ///
+    /// # Errors
+    ///
+    /// `not_permitted` when the session has ended.
+    pub async fn preview(&self) -> Result<Arc<View>, Fault> {
+        self.engine.load_session(&self.cell).await?;
+        let (engine, cell) = (Arc::clone(&self.engine), Arc::clone(&self.cell));
+        let mut turn = Turn::preview(engine, cell);
+        Ok(Arc::clone(turn.view().await?.view()))
     }
 
     /// Sets the level of a skill, until it is cleared or for a time.
@@ -198,7 +232,7 @@ impl Session {
         (&self.engine, &self.cell)
     }
 
-    async fn control<T>(
+    pub(super) async fn control<T>(
         &self,
         act: impl AsyncFnOnce(Control<'_>) -> Result<T, Fault>,
     ) -> Result<T, Fault> {
@@ -215,6 +249,7 @@ impl Session {
                 .rights,
             turn: None,
             actor: self.actor,
+            by: self.by.clone(),
         };
         act(control).await
     }

@@ -105,7 +105,7 @@ impl Sight<'_> {
             skill: index,
             level: level.min(unmoved.level),
             ceiling: standing.ceiling(),
-            is_opened: facts.host_only && is_opened(&facts, &standing, turn, self.now),
+            is_opened: facts.host_only && is_opened(facts, standing, turn, self.now),
         };
         if shown != unmoved {
             self.deviations.push(shown);

@@ -141,11 +141,11 @@ impl Texts {
             shown.level,
             registered.attributes.up_to(shown.level).filter(|index| {
                 let member = rights.attribute(registry, *index);
-                is_let_through(&facts, &member, shown.ceiling, shown.is_opened)
+                is_let_through(facts, member, shown.ceiling, shown.is_opened)
             }),
             registered.tools.up_to(shown.level).filter(|index| {
                 let member = rights.tool(registry, *index);
-                is_let_through(&facts, &member, shown.ceiling, shown.is_opened)
+                is_let_through(facts, member, shown.ceiling, shown.is_opened)
             }),
         );
         self.composer.skill(&text, out);
@@ -176,11 +176,11 @@ impl Texts {
                 to,
                 registered.attributes.between(from, to).filter(|index| {
                     let member = || rights.attribute(registry, *index);
-                    is_whole || is_let_through(&facts, &member(), None, true)
+                    is_whole || is_let_through(facts, member(), None, true)
                 }),
                 registered.tools.between(from, to).filter(|index| {
                     let member = || rights.tool(registry, *index);
-                    is_whole || is_let_through(&facts, &member(), None, true)
+                    is_whole || is_let_through(facts, member(), None, true)
                 }),
             );
             // Instructions stand where CONTEXT was reached, and only there.

@@ -69,6 +69,8 @@ pub struct Turn {
     views: u64,
     outcome: TurnOutcome,
     span: tracing::Span,
+    /// Whether it only shows what another one would: nothing of it is written down.
+    is_preview: bool,
 }
 
 /// The turn's latest view, and by what it is known that nothing changed.
@@ -104,7 +106,15 @@ impl Turn {
             views: 0,
             outcome: TurnOutcome::Dropped,
             span,
+            is_preview: false,
         }
+    }
+
+    /// A turn that only shows what another one would.
+    pub(super) fn preview(engine: Arc<EngineInner>, cell: Arc<Cell>) -> Self {
+        let mut turn = Self::new(engine, cell, TurnRequest::empty(), Arc::default());
+        turn.is_preview = true;
+        turn
     }
 
     /// The turn's id, unique in its session.
@@ -129,7 +139,7 @@ impl Turn {
         if let Some(last) = &self.last
             && last.session_edition == Some(session_edition)
             && last.turn_edition == turn_edition
-            && self.core.holds_rights()
+            && self.core.holds_rights(last.view.layout())
             && last
                 .expires
                 .is_none_or(|expires| self.core.engine.clock.now() < expires)
@@ -145,7 +155,9 @@ impl Turn {
         self.core.engine.audit.relieve().await;
         let (mut session_edition, mut state) = self.core.cell.published();
         let now = self.core.engine.clock.now();
-        self.core.cell.touch(now);
+        if !self.is_preview {
+            self.core.cell.touch(now);
+        }
         if state.next_expiry().is_some_and(|expires| expires <= now) {
             // The rule goes by time already; settling it writes it down. A store that fails is asked again next time.
             let _ = self.core.engine.settle(&self.core.cell).await;
@@ -228,6 +240,9 @@ impl Turn {
     }
 
     fn record_view(&self, view: &View) {
+        if self.is_preview {
+            return;
+        }
         let TurnCore {
             engine,
             cell,
@@ -287,6 +302,7 @@ impl Turn {
             rights: self.core.rights(),
             turn: Some(&self.core),
             actor,
+            by: None,
         }
     }
 
@@ -320,6 +336,9 @@ impl Drop for Turn {
             engine, cell, id, ..
         } = &*self.core;
         self.core.end();
+        if self.is_preview {
+            return;
+        }
         let kind = AuditKind::TurnEnded {
             views: self.views,
             outcome: self.outcome,

@@ -6,6 +6,7 @@ use super::cell::Cell;
 use super::change::ended;
 use super::epoch::Epoch;
 use super::inner::EngineInner;
+use super::layout::Layout;
 use super::resolved::Resolved;
 use super::rights::Rights;
 use crate::session::{AllowList, TurnGrants};
@@ -77,11 +78,12 @@ impl TurnCore {
         self.with_rights(self.cell.access().as_ref(), Arc::clone)
     }
 
-    /// Whether the rights that were looked at last still hold, in a session that did not change.
-    pub(super) fn holds_rights(&self) -> bool {
+    /// Whether what a layout was made under still holds, in a session that did not change.
+    pub(super) fn holds_rights(&self, layout: &Layout) -> bool {
         let kept = lock(&self.rights);
-        let resolved = kept.as_ref();
-        resolved.is_some_and(|resolved| resolved.holds_outside(&self.engine))
+        kept.as_ref().is_some_and(|resolved| {
+            resolved.holds_outside(&self.engine) && layout.has_rights(&resolved.rights)
+        })
     }
 
     /// Until when the rights hold by themselves.

@@ -25,6 +25,7 @@ impl TurnVisibility {
             rights: self.0.rights(),
             turn: Some(&self.0),
             actor: Actor::Model,
+            by: None,
         }
     }
 }

@@ -58,7 +58,7 @@ pub fn explain(question: &Question<'_>, now: Timestamp) -> Explanation {
         };
     };
     let level = effective(facts, standing, *turn, now);
-    let mut reasons = level_reasons(question, facts, now);
+    let mut reasons = level_reasons(question, **facts, now);
     reasons.push(format!("so `{skill}` is at {level}"));
     if facts.host_only {
         reasons.push(format!(
@@ -88,7 +88,7 @@ pub fn explain(question: &Question<'_>, now: Timestamp) -> Explanation {
     }
 }
 
-fn level_reasons(question: &Question<'_>, facts: &SkillFacts, now: Timestamp) -> Vec<String> {
+fn level_reasons(question: &Question<'_>, facts: SkillFacts, now: Timestamp) -> Vec<String> {
     let (skill, standing) = (question.skill, &question.standing);
     let mut reasons = vec![format!("`{skill}` starts at {}", facts.base)];
     for grant in standing.grants() {

@@ -115,8 +115,8 @@ impl AllowList {
         self.patterns.iter().map(ToString::to_string)
     }
 
-    pub(crate) fn iter(&self) -> std::slice::Iter<'_, Pattern> {
-        self.patterns.iter()
+    pub(crate) fn as_slice(&self) -> &[Pattern] {
+        &self.patterns
     }
 
     /// How much of a skill the list names.

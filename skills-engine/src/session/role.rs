@@ -56,9 +56,9 @@ impl Roles {
 
     /// What some of the roles give together. Names that are not configured give nothing.
     pub(crate) fn of<'a>(&'a self, names: impl Iterator<Item = &'a str>) -> Given<'a> {
-        let named = names.filter_map(|name| self.by_name.get(name));
+        let roles = names.filter_map(|name| self.by_name.get(name));
         Given {
-            patterns: named.flatten().collect(),
+            patterns: roles.flatten().collect(),
         }
     }
 }

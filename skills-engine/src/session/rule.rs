@@ -211,7 +211,7 @@ pub fn decide(
     let is_open = match member.expose {
         Expose::Disabled => return Decision::Disabled,
         Expose::Always => {
-            is_under(skill.ceiling(standing)) && is_opened(skill, standing, turn, now)
+            is_under(skill.ceiling(standing)) && is_opened(*skill, *standing, turn, now)
         }
         Expose::Psl => effective(skill, standing, turn, now) >= member.level,
     };
@@ -227,8 +227,8 @@ pub fn decide(
 /// Whether what is exposed always is shown: at once, or, where the model may not open the skill, once someone
 /// else did.
 pub(crate) fn is_opened(
-    skill: &SkillFacts,
-    standing: &Standing<'_>,
+    skill: SkillFacts,
+    standing: Standing<'_>,
     turn: TurnStanding,
     now: Timestamp,
 ) -> bool {

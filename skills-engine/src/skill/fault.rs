@@ -13,6 +13,7 @@ use serde::Serialize;
 pub enum Code {
     UnknownTool,
     UnknownSkill,
+    UnknownSession,
     Hidden,
     InvalidArguments,
     ToolError,
@@ -37,6 +38,7 @@ impl Code {
         match self {
             Self::UnknownTool => "unknown_tool",
             Self::UnknownSkill => "unknown_skill",
+            Self::UnknownSession => "unknown_session",
             Self::Hidden => "hidden",
             Self::InvalidArguments => "invalid_arguments",
             Self::ToolError => "tool_error",
