@@ -28,6 +28,7 @@ mod levels;
 mod made;
 mod programs;
 mod prompt;
+mod repeated;
 mod review;
 mod review_lazy;
 mod review_registry;

@@ -3,6 +3,10 @@ use std::sync::Arc;
 use super::fence::fenced;
 use crate::skill::{Code, Fault, ToolOutput};
 
+/// What a call that failed for the third time in a row is answered beside its failure.
+const LAST_FAILURE: &str = "This call has now failed three times in a row. Stop repeating it: it will not be run again. \
+                            Try something else, or tell the user what does not work.";
+
 /// A call that a model asked for.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
@@ -42,6 +46,8 @@ pub struct CallResult {
     pub outcome: Result<ToolOutput, Fault>,
     /// Whether the tool's result is meant to be the answer.
     pub return_direct: bool,
+    /// Whether the same call, failed so often in a row, is not run again.
+    pub(super) is_last_failure: bool,
     pub(super) most_bytes: usize,
 }
 
@@ -60,9 +66,16 @@ pub struct ResultMessage {
 }
 
 impl CallResult {
-    /// The result as text: a tool's as it is, or the failure as `code: message`; cut at the limit and marked.
+    /// The result as text: a tool's as it is, or the failure as `code: message`; cut at the limit and marked. A call
+    /// that failed for the third time in a row is told to stop.
     #[must_use]
     pub fn text(&self) -> String {
+        let mut text = self.own_text();
+        self.add_warning(&mut text);
+        text
+    }
+
+    fn own_text(&self) -> String {
         let (text, _) = match &self.outcome {
             Ok(output) => output.to_model_text(self.most_bytes),
             Err(fault) => ToolOutput::text(fault.to_string()).to_model_text(self.most_bytes),
@@ -70,19 +83,27 @@ impl CallResult {
         text
     }
 
+    fn add_warning(&self, text: &mut String) {
+        if self.is_last_failure {
+            text.push('\n');
+            text.push_str(LAST_FAILURE);
+        }
+    }
+
     /// The result as a message: what a tool gave, its errors included, is data, fenced with its origin.
     #[must_use]
     pub fn message(&self) -> ResultMessage {
-        let text = self.text();
+        let text = self.own_text();
         let is_of_tool = match &self.outcome {
             Ok(_) => true,
             Err(fault) => fault.code == Code::ToolError,
         };
-        let text = if is_of_tool {
+        let mut text = if is_of_tool {
             fenced(&self.name, &text)
         } else {
             text
         };
+        self.add_warning(&mut text);
         ResultMessage {
             call_id: Arc::clone(&self.call_id),
             name: self.name.clone(),

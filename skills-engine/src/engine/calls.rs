@@ -19,6 +19,9 @@ impl Turn {
     /// Neighbors that are read-only or idempotent run at the same time, the others one after another. A call runs only
     /// if its tool is in the turn's latest view and still visible; without a view, if it is visible. Dropping the
     /// future cancels what has not finished.
+    ///
+    /// The same call, by name and arguments, that failed three times in a row is not run again in this turn until
+    /// another one was made: it is answered with `repeated_failure`, and the third failure says so.
     pub async fn calls(&mut self, calls: impl IntoIterator<Item = ToolCall>) -> CallResults {
         let most = self.core.engine.limits.calls_per_reply;
         let calls: Vec<_> = calls.into_iter().collect();
@@ -26,17 +29,27 @@ impl Turn {
         let (allowed, beyond) = calls.split_at(calls.len().min(most));
         let mut rest = allowed;
         while let Some(first) = rest.first() {
+            if let Some(fault) = self.repeats.check(first) {
+                results.push(self.refuse(first, fault));
+                rest = &rest[1..];
+                continue;
+            }
             let together = rest
                 .iter()
+                .take(self.repeats.together(rest))
                 .take_while(|call| self.may_overlap(call))
                 .count()
                 .max(1);
             let (now, later) = rest.split_at(together);
             rest = later;
+            let noted = results.len();
             if let [_] = now {
                 results.push(self.call(first).await);
             } else {
                 results.extend(join_all(now.iter().map(|call| self.call(call))).await);
+            }
+            for (call, result) in now.iter().zip(&mut results[noted..]) {
+                self.repeats.note(call, result);
             }
         }
         let TurnCore { engine, cell, .. } = &*self.core;
@@ -159,6 +172,7 @@ impl Turn {
             name: call.name.clone(),
             outcome,
             return_direct: registered.definition.return_direct,
+            is_last_failure: false,
             most_bytes: engine.limits.result,
         }
     }
@@ -176,6 +190,7 @@ impl Turn {
             name: call.name.chars().take(128).collect(),
             outcome: Err(fault),
             return_direct: false,
+            is_last_failure: false,
             most_bytes: engine.limits.result,
         }
     }

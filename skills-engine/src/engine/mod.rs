@@ -24,6 +24,7 @@ mod layouts;
 mod overview;
 mod pending;
 mod reaper;
+mod repeats;
 mod report;
 mod resolved;
 mod rights;

@@ -7,6 +7,7 @@ use super::cell::Cell;
 use super::control::Control;
 use super::inner::EngineInner;
 use super::layout::Layout;
+use super::repeats::Repeats;
 use super::sight::steps;
 use super::turn_core::TurnCore;
 use super::view::{TurnView, View, ViewChange, layout_change};
@@ -68,6 +69,7 @@ pub struct Turn {
     values: OwnValues,
     views: u64,
     outcome: TurnOutcome,
+    pub(super) repeats: Repeats,
     span: tracing::Span,
     /// Whether it only shows what another one would: nothing of it is written down.
     is_preview: bool,
@@ -105,6 +107,7 @@ impl Turn {
             values: OwnValues::default(),
             views: 0,
             outcome: TurnOutcome::Dropped,
+            repeats: Repeats::default(),
             span,
             is_preview: false,
         }
