@@ -1,6 +1,8 @@
 use std::borrow::Cow;
 use std::sync::Arc;
 
+use serde_json::value::RawValue;
+
 use super::ChainHead;
 use super::json::cut;
 use crate::skill::{Actor, Code, Level, SessionScope, Span, Timestamp, TurnId};
@@ -95,6 +97,7 @@ impl AuditEvent {
                 texts.map(|text| text.len() + size_of::<Arc<str>>()).sum()
             }
             AuditKind::ChildCreated { child } => child.len(),
+            AuditKind::SkillEvent { event, data, .. } => event.len() + data.get().len(),
             AuditKind::SessionOpened
             | AuditKind::TurnEnded { .. }
             | AuditKind::Observed { .. }
@@ -115,6 +118,7 @@ impl AuditEvent {
                 | AuditKind::CallStarted { .. }
                 | AuditKind::CallEnded { .. }
                 | AuditKind::CallRefused { .. }
+                | AuditKind::SkillEvent { .. }
         )
     }
 }
@@ -229,6 +233,17 @@ pub enum AuditKind {
         /// Whether it is on now.
         is_enabled: bool,
     },
+    /// A skill wrote an event of its own.
+    SkillEvent {
+        /// The skill's id.
+        skill: Arc<str>,
+        /// The name of the tool or attribute that wrote it.
+        member: Arc<str>,
+        /// What it calls the event, 64 characters of it.
+        event: Box<str>,
+        /// What it says of it: `null` stands for what has more than 8,192 bytes.
+        data: Box<RawValue>,
+    },
     /// The registry was built.
     RegistryBuilt {
         /// Its digest.
@@ -302,6 +317,7 @@ impl AuditKind {
             Self::ChildCreated { .. } => "child_created",
             Self::Observed { .. } => "observed",
             Self::Switched { .. } => "switched",
+            Self::SkillEvent { .. } => "skill_event",
             Self::RegistryBuilt { .. } => "registry_built",
             Self::RegistryRefreshed { .. } => "registry_refreshed",
             Self::Lost { .. } => "lost",

@@ -44,6 +44,14 @@ impl<'a> Object<'a> {
         text(self.key(key), value, most);
     }
 
+    /// JSON text of anybody, of at most `most` bytes; `null` for more.
+    pub(super) fn json(&mut self, key: &'static str, value: &str, most: usize) {
+        json(
+            self.key(key),
+            if value.len() > most { "null" } else { value },
+        );
+    }
+
     pub(super) fn hex(&mut self, key: &'static str, value: &[u8]) {
         let out = self.key(key);
         out.push(b'"');
@@ -122,6 +130,22 @@ pub(super) fn text(out: &mut Vec<u8>, value: &str, most: usize) {
         out.extend_from_slice("…".as_bytes());
     }
     out.push(b'"');
+}
+
+/// Writes valid JSON text without white space between its parts, its strings escaped as [`text`] does.
+fn json(out: &mut Vec<u8>, value: &str) {
+    let mut is_string = false;
+    let mut is_escaped = false;
+    for letter in value.chars() {
+        match letter {
+            ' ' | '\n' | '\r' | '\t' if !is_string => continue,
+            // What is escaped already stays as it is.
+            '"' | '\\' => out.push(letter as u8),
+            _ => escape(out, letter),
+        }
+        is_string ^= letter == '"' && !is_escaped;
+        is_escaped = letter == '\\' && !is_escaped;
+    }
 }
 
 /// The first `most` characters, and whether there were more.
@@ -221,6 +245,32 @@ mod tests {
                 value,
                 "{name}"
             );
+        }
+    }
+
+    #[test]
+    fn embedded_json_is_one_line_and_means_the_same() {
+        let rows = [
+            ("plain", r#"{"a":[1,-2.5e3,true,null,"b c"]}"#, None),
+            (
+                "white space",
+                "{ \"a b\" :\n[ 1,\t\"x  y\" ] }\r\n",
+                Some(r#"{"a b":[1,"x  y"]}"#),
+            ),
+            ("escapes", r#"["\\"," \\\" ","\u202e"]"#, None),
+            (
+                "hidden characters",
+                "[\"\u{202e}evil\u{85}\u{e0041}\"]",
+                Some(r#"["\u202eevil\u0085\udb40\udc41"]"#),
+            ),
+        ];
+        for (name, value, expected) in rows {
+            let mut out = Vec::new();
+            json(&mut out, value);
+            let written = String::from_utf8(out).unwrap();
+            assert_eq!(written, expected.unwrap_or(value), "{name}");
+            let read = |text| serde_json::from_str::<serde_json::Value>(text).unwrap();
+            assert_eq!(read(&written), read(value), "{name}");
         }
     }
 

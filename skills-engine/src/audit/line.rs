@@ -12,6 +12,10 @@ const TIMED_OUT: usize = 64;
 const ACCESS: usize = 64;
 /// Crates that a record names.
 const CRATES: usize = 64;
+/// Characters of the name that a skill gives an event.
+const EVENT: usize = 64;
+/// Bytes of data of an event of a skill.
+const DATA: usize = 8_192;
 
 /// Writes records into a buffer it keeps.
 #[derive(Default)]
@@ -129,6 +133,17 @@ fn write_fields(fields: &mut Object<'_>, kind: &AuditKind, reason: usize) {
         AuditKind::Switched { skill, is_enabled } => {
             fields.text("skill", skill, NAME_LENGTH);
             fields.word("to", if *is_enabled { "on" } else { "off" });
+        }
+        AuditKind::SkillEvent {
+            skill,
+            member,
+            event,
+            data,
+        } => {
+            fields.text("skill", skill, NAME_LENGTH);
+            fields.text("member", member, NAME_LENGTH);
+            fields.text("event", event, EVENT);
+            fields.json("data", data.get(), DATA);
         }
         AuditKind::RegistryBuilt {
             digest,

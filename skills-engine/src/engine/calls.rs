@@ -136,6 +136,7 @@ impl Turn {
             Arc::clone(&self.visibility) as Arc<dyn Visibility>,
             Arc::clone(&call.id),
             Actor::Model,
+            tool,
         );
         let mut running = Running {
             turn: self,

@@ -21,6 +21,7 @@ mod held;
 mod inner;
 mod layout;
 mod layouts;
+mod notes;
 mod overview;
 mod pending;
 mod reaper;

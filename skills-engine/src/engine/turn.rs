@@ -93,9 +93,11 @@ impl Turn {
         lists: Arc<[AllowList]>,
     ) -> Self {
         let id = cell.next_turn();
-        let scope = Arc::new(TurnScope::new(Arc::clone(&cell.scope), id, request));
+        let scope = TurnScope::new(Arc::clone(&cell.scope), id, request);
         let epoch = engine.epoch_of_turn();
         let core = Arc::new(TurnCore::new(engine, cell, epoch, id, lists));
+        let notebook = Arc::downgrade(&core);
+        let scope = Arc::new(scope.notebook(notebook));
         let visibility = Arc::new(TurnVisibility(Arc::clone(&core)));
         let span = tracing::info_span!("turn", session = %scope.session.id, turn = id.0);
         Self {

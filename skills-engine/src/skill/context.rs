@@ -2,14 +2,16 @@ use std::any::{Any, TypeId};
 use std::collections::HashMap;
 use std::fmt;
 use std::pin::pin;
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
 
+use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use super::note::{Author, MOST_NOTES, Notebook, checked_data, too_many};
 use super::visibility::no_visibility;
-use super::{Actor, Principal, SessionId, TurnId, TurnRequest, Visibility};
+use super::{Actor, Fault, Principal, SessionId, TurnId, TurnRequest, Visibility, lock};
 
 /// Values of the host by type, as a session carries them to its tools.
 #[derive(Default)]
@@ -121,6 +123,11 @@ pub(crate) struct TurnScope {
     pub(crate) session: Arc<SessionScope>,
     pub(crate) id: TurnId,
     pub(crate) request: TurnRequest,
+    /// Not held: evaluations of attributes last as long as they like, and this holds the session. `None` when there
+    /// is no session.
+    notebook: Option<Weak<dyn Notebook>>,
+    /// How many events each attribute has written, by its position.
+    noted: Mutex<Vec<(u32, u32)>>,
 }
 
 impl TurnScope {
@@ -129,6 +136,42 @@ impl TurnScope {
             session,
             id,
             request,
+            notebook: None,
+            noted: Mutex::default(),
+        }
+    }
+
+    /// Says where skills write their events.
+    pub(crate) fn notebook(mut self, notebook: Weak<dyn Notebook>) -> Self {
+        self.notebook = Some(notebook);
+        self
+    }
+
+    fn note(&self, author: Author, actor: Actor, event: &str, data: String) -> Result<(), Fault> {
+        match &self.notebook {
+            None => Ok(()),
+            Some(notebook) => match notebook.upgrade() {
+                Some(notebook) => notebook.note(author, actor, event, data),
+                None => Err(Fault::new(
+                    super::Code::Cancelled,
+                    "the turn has ended. Its attributes write no more events",
+                )),
+            },
+        }
+    }
+
+    /// Counts an event of an attribute; false when it has written as many as it may.
+    fn count_note(&self, attribute: u32) -> bool {
+        let mut noted = lock(&self.noted);
+        match noted.iter_mut().find(|(other, _)| *other == attribute) {
+            Some((_, count)) => {
+                *count = count.saturating_add(1);
+                *count <= MOST_NOTES
+            }
+            None => {
+                noted.push((attribute, 1));
+                true
+            }
         }
     }
 
@@ -162,6 +205,10 @@ struct CallScope {
     visibility: Arc<dyn Visibility>,
     id: Arc<str>,
     actor: Actor,
+    /// The position of the tool in the turn's registry.
+    tool: u32,
+    /// How many events it has written.
+    noted: AtomicU32,
     is_cancelled: AtomicBool,
     cancelled: Notify,
 }
@@ -183,12 +230,15 @@ impl ToolContext {
         visibility: Arc<dyn Visibility>,
         id: Arc<str>,
         actor: Actor,
+        tool: u32,
     ) -> Self {
         let call = CallScope {
             turn,
             visibility,
             id,
             actor,
+            tool,
+            noted: AtomicU32::new(0),
             is_cancelled: AtomicBool::new(false),
             cancelled: Notify::new(),
         };
@@ -205,6 +255,7 @@ impl ToolContext {
             no_visibility(),
             "detached".into(),
             Actor::Host,
+            0,
         )
     }
 
@@ -285,6 +336,38 @@ impl ToolContext {
         }
     }
 
+    /// Writes an event of the skill's own into the audit trail, chained with the other records of the session: a name,
+    /// `[a-z0-9_.-]{1,64}`, and data, at most 4,096 bytes as JSON. One call writes at most 64.
+    ///
+    /// The data stands in the trail as it is, so what is secret must not be in it. It is queued, not awaited. In a
+    /// [detached](Self::detached) context the event is checked, and written nowhere.
+    ///
+    /// # Errors
+    ///
+    /// `invalid_arguments` for another name, or data that cannot be written as JSON; `limit_exceeded` for too much data
+    /// or too many events; `not_permitted` when the session has ended.
+    ///
+    /// # Examples
+    ///
+    /// ```
+    /// use serde_json::json;
+    /// use skills_engine::skill::ToolContext;
+    ///
+    /// let cx = ToolContext::detached();
+    /// cx.audit("ticket.closed", &json!({ "ticket": "T-1042" }))?;
+    /// # Ok::<(), skills_engine::skill::Fault>(())
+    /// ```
+    pub fn audit<T: Serialize + ?Sized>(&self, event: &str, data: &T) -> Result<(), Fault> {
+        let data = checked_data(event, data)?;
+        let call = &*self.call;
+        let count = |noted: u32| (noted < MOST_NOTES).then_some(noted + 1);
+        call.noted
+            .fetch_update(Ordering::Relaxed, Ordering::Relaxed, count)
+            .map_err(|_| too_many())?;
+        call.turn
+            .note(Author::Tool(call.tool), call.actor, event, data)
+    }
+
     /// What the call may see and change of its own session.
     #[must_use]
     pub fn visibility(&self) -> &dyn Visibility {
@@ -304,11 +387,21 @@ pub(crate) struct Viewpoint {
 #[derive(Clone, Debug)]
 pub struct AttributeContext {
     turn: Arc<TurnScope>,
+    /// The position of the attribute in the turn's registry.
+    attribute: u32,
 }
 
 impl AttributeContext {
     pub(crate) fn new(turn: Arc<TurnScope>) -> Self {
-        Self { turn }
+        Self { turn, attribute: 0 }
+    }
+
+    /// The same context for one attribute.
+    pub(crate) fn of(&self, attribute: u32) -> Self {
+        Self {
+            turn: Arc::clone(&self.turn),
+            attribute,
+        }
     }
 
     pub(crate) fn viewpoint(&self) -> Viewpoint {
@@ -352,6 +445,22 @@ impl AttributeContext {
     #[must_use]
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.turn.session.values.get()
+    }
+
+    /// Writes an event of the skill's own into the audit trail, as [`ToolContext::audit`] does: at most 64 of one
+    /// attribute in a turn.
+    ///
+    /// # Errors
+    ///
+    /// Those of [`ToolContext::audit`], and `cancelled` when the turn that looked has gone meanwhile.
+    pub fn audit<T: Serialize + ?Sized>(&self, event: &str, data: &T) -> Result<(), Fault> {
+        let data = checked_data(event, data)?;
+        if !self.turn.count_note(self.attribute) {
+            return Err(too_many());
+        }
+        // Whatever is evaluated is evaluated for a model's view.
+        let author = Author::Attribute(self.attribute);
+        self.turn.note(author, Actor::Model, event, data)
     }
 }
 

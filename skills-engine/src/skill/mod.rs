@@ -13,6 +13,7 @@ mod link;
 mod linked;
 mod lock;
 mod name;
+mod note;
 mod output;
 mod request;
 mod schema;
@@ -45,6 +46,7 @@ pub use self::linked::{
 };
 pub(crate) use self::lock::lock;
 pub use self::name::{check_skill_id, check_tool_name, words_of};
+pub(crate) use self::note::{Author, Notebook};
 pub use self::output::{Content, IntoToolResult, ToolOutput};
 pub use self::request::{Message, TurnRequest};
 pub(crate) use self::schema::SchemaCache;

@@ -183,9 +183,8 @@ impl Evaluator<'_> {
     ) {
         let start = values.bytes.len();
         let bytes = &mut values.bytes;
-        let result = catch_unwind(AssertUnwindSafe(|| {
-            attribute.reader.read_now(viewer.cx, bytes)
-        }));
+        let cx = viewer.cx.of(index);
+        let result = catch_unwind(AssertUnwindSafe(|| attribute.reader.read_now(&cx, bytes)));
         let status = match result {
             Ok(Some(Ok(()))) => None,
             Ok(Some(Err(fault))) => {
@@ -238,7 +237,7 @@ impl Evaluator<'_> {
             span,
             bounds: Bounds::new(self.limits),
         };
-        match slot.ask(attribute, viewer.cx, timeout, &around) {
+        match slot.ask(attribute, &viewer.cx.of(index), timeout, &around) {
             Asked::Now(shown) => {
                 self.keep(index, viewer, &shown);
                 let entry = self.settle(index, shown, &mut values.bytes);
