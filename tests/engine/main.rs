@@ -15,6 +15,7 @@ mod audit_trail;
 mod building;
 mod calls;
 mod changes;
+mod compaction;
 mod contention;
 mod control;
 mod dialects;

@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicI64, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use tokio::sync::Notify;
@@ -23,6 +23,8 @@ pub(crate) struct Cell {
     threads: AtomicU32,
     /// How many changes are at the store, and [`ENDED`].
     writers: AtomicU32,
+    /// Whether earlier messages have gone and no view has said again what is open.
+    is_compacted: AtomicBool,
 }
 
 const ENDED: u32 = 1 << 31;
@@ -39,6 +41,7 @@ impl Cell {
             calls: AtomicU32::new(0),
             threads: AtomicU32::new(0),
             writers: AtomicU32::new(0),
+            is_compacted: AtomicBool::new(false),
         }
     }
 
@@ -110,6 +113,22 @@ impl Cell {
     /// Lets a change count, or forgets one that did not come about.
     pub(super) fn confirm(&self, change: &Pending, around: &Around<'_>) {
         self.publish(around, |states| states.forget(change.serial));
+    }
+
+    /// Has the next view say again what is open.
+    pub(crate) fn compact(&self) {
+        self.is_compacted.store(true, Ordering::Release);
+        // After it, so that whoever sees the same number as before comes early enough for the next look.
+        self.edition.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(crate) fn is_compacted(&self) -> bool {
+        self.is_compacted.load(Ordering::Acquire)
+    }
+
+    /// Notes that a view has said what is open.
+    pub(crate) fn was_restated(&self) {
+        self.is_compacted.store(false, Ordering::Release);
     }
 
     pub(crate) fn touch(&self, now: Timestamp) {

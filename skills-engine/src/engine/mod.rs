@@ -28,6 +28,7 @@ mod reaper;
 mod repeats;
 mod report;
 mod resolved;
+mod restated;
 mod rights;
 mod search;
 mod session;

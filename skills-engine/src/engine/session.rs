@@ -216,6 +216,17 @@ impl Session {
         self.cell.scope.values.get()
     }
 
+    /// Says that earlier messages of the conversation are gone, summed up or cut off: the next view, and all views of its
+    /// turn, say again what is open, in at most `limits.restated` characters before the live values.
+    ///
+    /// Known to this process alone. Saying it twice before a view is made says it once.
+    pub fn compacted(&self) {
+        if !self.cell.has_ended() {
+            self.cell.touch(self.engine.clock.now());
+            self.cell.compact();
+        }
+    }
+
     /// Ends the session: all that was granted is gone, and every handle of it refuses from now on.
     ///
     /// # Errors

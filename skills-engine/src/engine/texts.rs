@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 use super::epoch::Epoch;
 use super::layout::{Shown, unmoved};
 use super::rights::{Rights, is_let_through};
-use crate::prompt::{AttributeText, PromptComposer, SkillText, ToolText};
+use crate::prompt::{AttributeText, CatalogueText, PromptComposer, SkillText, ToolText};
 use crate::registry::{AttributeIndex, RegisteredSkill, Registry, SkillIndex, ToolIndex};
 use crate::skill::Level;
 use crate::tools::Catalogue;
@@ -32,7 +32,7 @@ impl Texts {
     ) -> Self {
         let introductions = [false, true].map(|has_control| {
             let mut introduction = String::new();
-            composer.open_catalogue(has_control, &mut introduction);
+            composer.open_catalogue(&CatalogueText::new(has_control), &mut introduction);
             introduction
         });
         let mut skills = String::new();

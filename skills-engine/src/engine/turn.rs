@@ -8,6 +8,7 @@ use super::control::Control;
 use super::inner::EngineInner;
 use super::layout::Layout;
 use super::repeats::Repeats;
+use super::restated::restated;
 use super::sight::steps;
 use super::turn_core::TurnCore;
 use super::view::{TurnView, View, ViewChange, layout_change};
@@ -65,6 +66,8 @@ pub struct Turn {
     pub(super) visibility: Arc<TurnVisibility>,
     pub(super) last: Option<Seen>,
     scratch: LiveValues,
+    /// Whether its views say again what is open.
+    restates: bool,
     /// Values that are kept for the turn.
     values: OwnValues,
     views: u64,
@@ -106,6 +109,7 @@ impl Turn {
             visibility,
             last: None,
             scratch: LiveValues::default(),
+            restates: false,
             values: OwnValues::default(),
             views: 0,
             outcome: TurnOutcome::Dropped,
@@ -154,7 +158,7 @@ impl Turn {
             }
             let layout = Arc::clone(last.view.layout());
             let span = tracing::debug_span!(parent: &self.span, "view");
-            return Ok(self.look(layout).instrument(span).await);
+            return Ok(self.look(layout, self.restates).instrument(span).await);
         }
         // Before the view is made: one that is not handed out because the future is dropped must not be the latest.
         self.core.engine.audit.relieve().await;
@@ -179,8 +183,16 @@ impl Turn {
             });
             (layout, self.core.rights_expire())
         };
+        let restates = self.restates || self.core.cell.is_compacted();
         let span = tracing::debug_span!(parent: &self.span, "view");
-        let view = self.look(layout).instrument(span).await;
+        let view = self.look(layout, restates).instrument(span).await;
+        if restates && !self.restates {
+            // Only now: if the future is dropped before, nobody was told.
+            self.restates = true;
+            if !self.is_preview {
+                self.core.cell.was_restated();
+            }
+        }
         if let Some(last) = &mut self.last {
             last.session_edition = Some(session_edition);
             last.turn_edition = turn_edition;
@@ -193,7 +205,7 @@ impl Turn {
     }
 
     /// Evaluates what is live in a layout, and makes a view of it unless that is the last one.
-    async fn look(&mut self, layout: Arc<Layout>) -> TurnView {
+    async fn look(&mut self, layout: Arc<Layout>, restates: bool) -> TurnView {
         if !layout.live.is_empty() {
             let TurnCore {
                 engine,
@@ -220,14 +232,19 @@ impl Turn {
             self.scratch = LiveValues::default();
         }
         let mut change = ViewChange::First;
+        let restated = self.restatement(&layout, restates);
         if let Some(last) = &self.last {
             change = layout_change(&last.view, &self.core.epoch, &layout);
-            if change == ViewChange::Live && *last.view.live() == self.scratch {
+            if change == ViewChange::Live
+                && *last.view.restated() == restated
+                && *last.view.live() == self.scratch
+            {
                 return TurnView::new(Arc::clone(&last.view), ViewChange::Unchanged);
             }
         }
         let live = std::mem::take(&mut self.scratch);
-        let view = Arc::new(View::new(Arc::clone(&self.core.epoch), layout, live));
+        let epoch = Arc::clone(&self.core.epoch);
+        let view = Arc::new(View::new(epoch, layout, restated, live));
         self.record_view(&view);
         self.views += 1;
         match &mut self.last {
@@ -242,6 +259,19 @@ impl Turn {
             }
         }
         TurnView::new(view, change)
+    }
+
+    /// What a view of a layout says again of what is open.
+    fn restatement(&self, layout: &Arc<Layout>, restates: bool) -> Arc<str> {
+        if !restates {
+            return Arc::default();
+        }
+        match &self.last {
+            Some(last) if self.restates && Arc::ptr_eq(last.view.layout(), layout) => {
+                Arc::clone(last.view.restated())
+            }
+            _ => restated(&self.core.epoch, layout, self.core.engine.limits.restated),
+        }
     }
 
     fn record_view(&self, view: &View) {

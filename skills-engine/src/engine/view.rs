@@ -17,6 +17,8 @@ use crate::tools::Dialect;
 pub struct View {
     epoch: Arc<Epoch>,
     layout: Arc<Layout>,
+    /// What is open, said again; mostly empty.
+    restated: Arc<str>,
     live: LiveValues,
     live_text: Box<str>,
     digest: [u8; 32],
@@ -32,6 +34,8 @@ pub struct Prompt<'a> {
     pub stable: &'a str,
     /// What was opened, in the order of the openings.
     pub opened: &'a str,
+    /// What is open, said again after earlier messages have gone; mostly empty.
+    pub restated: &'a str,
     /// Values that may differ in the next view.
     pub live: &'a str,
 }
@@ -44,12 +48,18 @@ pub struct ViewTool<'a> {
 }
 
 impl View {
-    pub(super) fn new(epoch: Arc<Epoch>, layout: Arc<Layout>, live: LiveValues) -> Self {
+    pub(super) fn new(
+        epoch: Arc<Epoch>,
+        layout: Arc<Layout>,
+        restated: Arc<str>,
+        live: LiveValues,
+    ) -> Self {
         let live_text = live_text(&epoch, &live);
-        let digest = digest_of(&layout, &live);
+        let digest = digest_of(&layout, &restated, &live);
         Self {
             epoch,
             layout,
+            restated,
             live,
             live_text,
             digest,
@@ -60,11 +70,11 @@ impl View {
     /// The whole text for a system prompt; empty when there is no skill to tell of.
     #[must_use]
     pub fn system_prompt(&self) -> &str {
-        if self.live_text.is_empty() {
+        if self.live_text.is_empty() && self.restated.is_empty() {
             return &self.layout.prompt;
         }
         self.joined.get_or_init(|| {
-            [&*self.layout.prompt, &*self.live_text]
+            [&*self.layout.prompt, &*self.restated, &*self.live_text]
                 .concat()
                 .into_boxed_str()
         })
@@ -77,6 +87,7 @@ impl View {
         Prompt {
             stable,
             opened,
+            restated: &self.restated,
             live: &self.live_text,
         }
     }
@@ -161,7 +172,7 @@ impl View {
         format!("[{}]", snapshots.join(","))
     }
 
-    /// SHA-256 over all that determines the view: the registry, the openings and the live values.
+    /// SHA-256 over all that determines the view: the registry, the openings, what is said again, and the live values.
     #[must_use]
     pub fn digest(&self) -> &[u8; 32] {
         &self.digest
@@ -170,7 +181,8 @@ impl View {
     /// Bytes of the prompt, and of the names, descriptions and schemas of the tools.
     #[must_use]
     pub fn bytes(&self) -> u64 {
-        (self.layout.prompt.len() + self.live_text.len()) as u64 + self.layout.tool_bytes
+        let prompt = self.layout.prompt.len() + self.restated.len() + self.live_text.len();
+        prompt as u64 + self.layout.tool_bytes
     }
 
     pub(super) fn epoch(&self) -> &Arc<Epoch> {
@@ -179,6 +191,10 @@ impl View {
 
     pub(super) fn layout(&self) -> &Arc<Layout> {
         &self.layout
+    }
+
+    pub(super) fn restated(&self) -> &Arc<str> {
+        &self.restated
     }
 
     pub(super) fn live(&self) -> &LiveValues {
@@ -259,7 +275,7 @@ pub enum ViewChange {
     First,
     /// In nothing: it is the same `Arc`.
     Unchanged,
-    /// In live values alone.
+    /// In what comes after the openings alone: live values, or what is said again after a compaction.
     Live,
     /// Something was opened: what the earlier prompt said before its live values is a prefix of what this one says.
     Appended,
@@ -341,8 +357,14 @@ fn live_text(epoch: &Epoch, live: &LiveValues) -> Box<str> {
     out.into_boxed_str()
 }
 
-fn digest_of(layout: &Layout, live: &LiveValues) -> [u8; 32] {
+fn digest_of(layout: &Layout, restated: &str, live: &LiveValues) -> [u8; 32] {
     let mut digest = layout.digest.clone();
+    if !restated.is_empty() {
+        // In the place of an attribute that no registry has.
+        digest.update(u32::MAX.to_le_bytes());
+        digest.update((restated.len() as u64).to_le_bytes());
+        digest.update(restated);
+    }
     for (entry, json) in live.iter() {
         digest.update(entry.attribute.to_le_bytes());
         digest.update([entry.status.map_or(0, |status| status as u8 + 1)]);

@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 
+use super::standard::write_restated;
 use crate::skill::{Level, Timestamp};
 use crate::snapshot::AttributeStatus;
 
@@ -67,13 +68,51 @@ pub struct LiveText<'a> {
     pub as_of: Option<Timestamp>,
 }
 
+/// What comes before the catalogue, as a composer is given it.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub struct CatalogueText {
+    /// Whether the model can open skills by itself.
+    pub has_control: bool,
+}
+
+impl CatalogueText {
+    pub(crate) fn new(has_control: bool) -> Self {
+        Self { has_control }
+    }
+}
+
+/// What is open, as a composer is given it to say it again after earlier messages have gone.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct RestatedText<'a> {
+    /// The skills above METADATA, by id, as many as there is room for.
+    pub skills: Vec<OpenText<'a>>,
+    /// How many more are open.
+    pub more: usize,
+}
+
+/// An open skill as a composer is given it to say that it is open.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct OpenText<'a> {
+    /// Id.
+    pub id: &'a str,
+    /// Its level.
+    pub level: Level,
+    /// Wire names of its visible tools, the first ones where there are many.
+    pub tools: Vec<&'a str>,
+    /// How many more are visible.
+    pub more_tools: usize,
+}
+
 /// Writes the parts of a prompt.
 ///
 /// The engine asks for each part once and keeps it, so the same input must give the same text. A composer is given
 /// only what the rule lets through; everything it is given may be hostile and must be escaped where it is written.
 pub trait PromptComposer: Send + Sync + 'static {
-    /// What comes before the catalogue; `has_control` says whether the model can open skills by itself.
-    fn open_catalogue(&self, has_control: bool, out: &mut String);
+    /// What comes before the catalogue.
+    fn open_catalogue(&self, catalogue: &CatalogueText, out: &mut String);
 
     /// A skill as every session sees it at first.
     fn skill(&self, skill: &SkillText<'_>, out: &mut String);
@@ -83,6 +122,14 @@ pub trait PromptComposer: Send + Sync + 'static {
 
     /// What opening a skill added.
     fn opened(&self, from: Level, skill: &SkillText<'_>, out: &mut String);
+
+    /// What is open, after earlier messages of the conversation have gone. It has little room: where the text is too
+    /// long, it is asked for with fewer skills.
+    ///
+    /// Written as [`StandardComposer`](super::StandardComposer) does unless a composer has its own way.
+    fn restated(&self, open: &RestatedText<'_>, out: &mut String) {
+        write_restated(open, out);
+    }
 
     /// The live values of a view; called only when there are any.
     fn live(&self, values: &[LiveText<'_>], out: &mut String);

@@ -4,7 +4,10 @@ mod composer;
 mod escape;
 mod standard;
 
-pub use self::composer::{AttributeText, LiveText, PromptComposer, SkillText, ToolText};
+pub use self::composer::{
+    AttributeText, CatalogueText, LiveText, OpenText, PromptComposer, RestatedText, SkillText,
+    ToolText,
+};
 pub use self::escape::{
     escape_attribute, escape_json_text, escape_line, escape_terminal, escape_text,
 };

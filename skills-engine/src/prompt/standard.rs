@@ -1,4 +1,6 @@
-use super::composer::{AttributeText, LiveText, PromptComposer, SkillText, ToolText};
+use super::composer::{
+    AttributeText, CatalogueText, LiveText, PromptComposer, RestatedText, SkillText, ToolText,
+};
 use super::escape::{escape_attribute, escape_json_text, escape_line, escape_text};
 use crate::skill::Level;
 
@@ -16,6 +18,15 @@ use crate::skill::Level;
 /// ```text
 #[doc = include_str!("example.txt")]
 /// ```
+///
+/// After earlier messages have gone, an `<open>` element before the live values says again what is open:
+///
+/// ```text
+/// <open>
+/// Earlier messages of this conversation are gone. Open now:
+/// - helpdesk at CONTEXT: helpdesk__get_ticket_faq
+/// </open>
+/// ```
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct StandardComposer;
@@ -25,8 +36,8 @@ const INTRODUCTION: &str = include_str!("introduction.txt");
 const WITHOUT_CONTROL: &str = include_str!("without_control.txt");
 
 impl PromptComposer for StandardComposer {
-    fn open_catalogue(&self, has_control: bool, out: &mut String) {
-        out.push_str(if has_control {
+    fn open_catalogue(&self, catalogue: &CatalogueText, out: &mut String) {
+        out.push_str(if catalogue.has_control {
             INTRODUCTION
         } else {
             WITHOUT_CONTROL
@@ -95,6 +106,42 @@ impl PromptComposer for StandardComposer {
             out.push('\n');
         }
         out.push_str("</live>\n");
+    }
+}
+
+/// What is open, one line for each skill.
+pub(super) fn write_restated(open: &RestatedText<'_>, out: &mut String) {
+    out.push_str("\n<open>\nEarlier messages of this conversation are gone. ");
+    if open.skills.is_empty() && open.more == 0 {
+        out.push_str("No skill is open above METADATA.\n</open>\n");
+        return;
+    }
+    out.push_str("Open now:\n");
+    for skill in &open.skills {
+        out.push_str("- ");
+        escape_line(skill.id, out);
+        out.push_str(" at ");
+        out.push_str(skill.level.as_str());
+        for (index, tool) in skill.tools.iter().enumerate() {
+            out.push_str(if index == 0 { ": " } else { ", " });
+            escape_line(tool, out);
+        }
+        and_more(skill.more_tools, " and ", out);
+        out.push('\n');
+    }
+    and_more(open.more, "- and ", out);
+    out.push_str(if open.more > 0 {
+        "\n</open>\n"
+    } else {
+        "</open>\n"
+    });
+}
+
+fn and_more(count: usize, before: &str, out: &mut String) {
+    if count > 0 {
+        out.push_str(before);
+        out.push_str(&count.to_string());
+        out.push_str(" more");
     }
 }
 

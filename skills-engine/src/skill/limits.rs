@@ -14,6 +14,8 @@ pub struct Limits {
     pub view_attributes: usize,
     /// Characters of a string inside an attribute's value; longer ones are cut and marked.
     pub max_string_length: usize,
+    /// Characters in which a view says again what is open, after earlier messages have gone.
+    pub restated: usize,
     /// Characters of a reason.
     pub reason: usize,
     /// Characters of a search query.
@@ -56,6 +58,7 @@ impl Default for Limits {
             attribute: 16 << 10,
             view_attributes: 256 << 10,
             max_string_length: 2_048,
+            restated: 2_000,
             reason: 500,
             query: 256,
             min_ttl: Duration::from_secs(1),
