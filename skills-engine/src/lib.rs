@@ -67,7 +67,7 @@
 //! | feature | gives |
 //! |---|---|
 //! | `macros` (default) | `#[skill]`, `#[skill_attribute]`, `#[skill_tool]` |
-//! | `testing` | a manual clock, and a contract suite for stores of others |
+//! | `testing` | a probe and a harness for tests of skills, a manual clock, and a contract suite for stores of others |
 #![forbid(unsafe_code)]
 
 pub mod skill;

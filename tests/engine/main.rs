@@ -27,6 +27,7 @@ mod hostile;
 mod layers;
 mod levels;
 mod made;
+mod probe;
 mod programs;
 mod prompt;
 mod repeated;

@@ -152,7 +152,13 @@ impl EngineBuilder {
                     && (provided.id == entry.id || matches!(entry.make, Make::Manual))
             })
         };
-        let linked: Vec<_> = linked_entries(self.linked)
+        let mut linked = linked_entries(self.linked);
+        for made in &self.made {
+            if !linked.iter().any(|entry| std::ptr::eq(*entry, *made)) {
+                linked.push(made);
+            }
+        }
+        let linked: Vec<_> = linked
             .into_iter()
             .filter(|entry| !self.without.contains(entry.id))
             .collect();

@@ -7,7 +7,7 @@ use super::search::{SkillSearch, TermSearch};
 use crate::audit::{AuditKey, AuditSink};
 use crate::prompt::{PromptComposer, StandardComposer};
 use crate::session::{PslControl, PslPolicy, Role, StandardPolicy, VisibilityStore};
-use crate::skill::{Clock, Limits, Resources, Skill, SkillType, SystemClock};
+use crate::skill::{Clock, Limits, Resources, Skill, SkillEntry, SkillType, SystemClock};
 use crate::source::{Linked, Provided};
 use crate::store::MemoryStore;
 
@@ -18,6 +18,8 @@ pub struct EngineBuilder {
     pub(super) resources: Resources,
     pub(super) provided: Vec<Provided>,
     pub(super) skills: Vec<Arc<dyn Skill>>,
+    /// Types to make as linked ones are, linked or not.
+    pub(super) made: Vec<&'static SkillEntry>,
     pub(super) without: BTreeSet<String>,
     pub(super) disabled: BTreeSet<String>,
     pub(super) expected: Vec<&'static str>,
@@ -41,6 +43,7 @@ impl Default for EngineBuilder {
             resources: Resources::default(),
             provided: Vec::new(),
             skills: Vec::new(),
+            made: Vec::new(),
             without: BTreeSet::new(),
             disabled: BTreeSet::new(),
             expected: Vec::new(),
@@ -105,6 +108,13 @@ impl EngineBuilder {
     /// Takes a skill in that is not an annotated type, such as one of a `SkillBuilder`.
     pub fn with_skill(mut self, skill: impl Skill) -> Self {
         self.skills.push(Arc::new(skill));
+        self
+    }
+
+    /// Makes a skill of an annotated type, whatever is linked.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn make<T: SkillType>(mut self) -> Self {
+        self.made.push(T::entry());
         self
     }
 

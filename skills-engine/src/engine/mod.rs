@@ -21,6 +21,8 @@ mod held;
 mod inner;
 mod layout;
 mod layouts;
+#[cfg(any(test, feature = "testing"))]
+mod lone;
 mod notes;
 mod overview;
 mod pending;
@@ -48,6 +50,8 @@ pub use self::builder::EngineBuilder;
 pub use self::call::{CallResult, CallResults, ResultMessage, ToolCall};
 pub use self::foreign::ForeignSession;
 use self::inner::EngineInner;
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use self::lone::LoneSkill;
 pub use self::report::{BuildReport, LinkedCrate};
 pub use self::search::{Searched, SkillSearch, TermSearch};
 pub use self::session::Session;

@@ -56,6 +56,8 @@ pub(crate) use self::tool::ToolHandler;
 pub use self::tool::{
     Annotations, Call, InputSchema, NoArguments, Tool, ToolDefinition, ToolResult,
 };
+#[cfg(any(test, feature = "testing"))]
+pub(crate) use self::visibility::no_visibility;
 pub(crate) use self::visibility::sealed;
 pub use self::visibility::{
     Cleared, SetVisibility, SkillMatch, SkillVisibility, Span, StandingGrant, Visibility,
