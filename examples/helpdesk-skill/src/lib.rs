@@ -96,9 +96,14 @@ impl Helpdesk {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+    use skills_engine::Level;
+    use skills_engine::skill::Code;
+    use skills_engine::testing::{Harness, HarnessError, Probe};
+
     use super::*;
 
-    // A skill is an ordinary component: no engine is needed to test it.
+    // A skill is an ordinary component: its methods are tested as such.
     #[test]
     fn a_resolved_ticket_is_no_longer_open() {
         let helpdesk = Helpdesk::default();
@@ -108,13 +113,46 @@ mod tests {
         assert_eq!(helpdesk.open_tickets(), before - 1);
     }
 
-    #[test]
-    fn an_unknown_ticket_is_named() {
-        let helpdesk = Helpdesk::default();
-        let answer = helpdesk.get_ticket_faq("T-0", "en");
-        assert_eq!(
-            answer.unwrap_err().to_string(),
-            "there is no ticket `T-0`; check the number"
-        );
+    // What a model sees and is answered needs no engine either.
+    #[tokio::test]
+    async fn levels_show_what_they_should() {
+        let probe = Probe::new(Helpdesk::default()).unwrap();
+        assert!(probe.tools(Level::Metadata).is_empty());
+        let context = ["helpdesk__get_ticket_faq", "helpdesk__get_ticket"];
+        assert_eq!(probe.tools(Level::Context), context);
+        assert_eq!(probe.tools(Level::Complete).len(), 3);
+        let overdue = probe.attribute("recent_sla_exceptions").await;
+        assert_eq!(overdue, Ok(json!(["T-1041", "T-1043"])));
+    }
+
+    #[tokio::test]
+    async fn an_unknown_ticket_is_named() {
+        let probe = Probe::new(Helpdesk::default()).unwrap();
+        let answer = probe.call("get_ticket_faq", json!({ "ticket_id": "T-0" }));
+        let fault = answer.await.unwrap_err();
+        assert_eq!(fault.message, "there is no ticket `T-0`; check the number");
+    }
+
+    // An engine, a session and a turn: what a model really gets.
+    #[tokio::test]
+    async fn the_answer_is_english_unless_asked_otherwise() -> Result<(), HarnessError> {
+        let helpdesk = Harness::with(Helpdesk::default()).open(Level::Context);
+        let arguments = json!({ "ticket_id": "T-1042" });
+        let faq = helpdesk.call("get_ticket_faq", arguments).await?;
+        assert_eq!(faq.text(), "Restart the router, then wait two minutes.");
+        Ok(())
+    }
+
+    #[tokio::test]
+    async fn resolving_needs_all_of_the_skill() -> Result<(), HarnessError> {
+        let helpdesk = Harness::with(Helpdesk::default()).open(Level::Context);
+        let mut session = helpdesk.start().await?;
+        let arguments = json!({ "ticket_id": "T-1042" });
+        let refused = session.call("resolve_ticket", arguments.clone()).await;
+        assert_eq!(refused.unwrap_err().code(), Some(Code::Hidden));
+        session.open(Level::Complete).await?;
+        let ticket = session.call("resolve_ticket", arguments).await?;
+        assert_eq!(ticket.json()["is_resolved"], true);
+        Ok(())
     }
 }
