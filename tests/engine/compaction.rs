@@ -305,7 +305,11 @@ impl PromptComposer for Own {
 
     fn restated(&self, open: &RestatedText<'_>, out: &mut String) {
         let ids: Vec<_> = open.skills.iter().map(|skill| skill.id).collect();
-        *out += &format!("still open: {} and {}\n", ids.join(" "), open.more);
+        out.push_str("still open: ");
+        out.push_str(&ids.join(" "));
+        out.push_str(" and ");
+        out.push_str(&open.more.to_string());
+        out.push('\n');
     }
 
     fn live(&self, _values: &[LiveText<'_>], _out: &mut String) {}

@@ -145,6 +145,18 @@ fn write_fields(fields: &mut Object<'_>, kind: &AuditKind, reason: usize) {
             fields.text("event", event, EVENT);
             fields.json("data", data.get(), DATA);
         }
+        AuditKind::RegistryBuilt { .. }
+        | AuditKind::RegistryRefreshed { .. }
+        | AuditKind::Lost { .. }
+        | AuditKind::Withdrawn { .. }
+        | AuditKind::Recovered { .. }
+        | AuditKind::Anchor { .. } => write_of_engine(fields, kind),
+    }
+}
+
+/// What concerns the whole engine, or the log itself.
+fn write_of_engine(fields: &mut Object<'_>, kind: &AuditKind) {
+    match kind {
         AuditKind::RegistryBuilt {
             digest,
             skills,
@@ -177,6 +189,7 @@ fn write_fields(fields: &mut Object<'_>, kind: &AuditKind, reason: usize) {
         AuditKind::Anchor { heads } => {
             list(fields.key("heads"), heads.iter(), write_head);
         }
+        _ => {}
     }
 }
 

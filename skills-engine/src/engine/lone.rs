@@ -92,7 +92,7 @@ impl LoneSkill {
         let mut live = LiveValues::default();
         let visible = layout.live.iter().copied();
         evaluator.evaluate(visible, &viewer, &mut live).await;
-        View::new(Arc::clone(&self.epoch), layout, live)
+        View::new(Arc::clone(&self.epoch), layout, Arc::default(), live)
     }
     /// What there is to see once the host set the skill to a level.
     fn layout(&self, level: Level) -> Arc<Layout> {

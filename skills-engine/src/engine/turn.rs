@@ -205,7 +205,7 @@ impl Turn {
     }
 
     /// Evaluates what is live in a layout, and makes a view of it unless that is the last one.
-    async fn look(&mut self, layout: Arc<Layout>, restates: bool) -> TurnView {
+    async fn look(&mut self, layout: Arc<Layout>, is_told_again: bool) -> TurnView {
         if !layout.live.is_empty() {
             let TurnCore {
                 engine,
@@ -232,7 +232,7 @@ impl Turn {
             self.scratch = LiveValues::default();
         }
         let mut change = ViewChange::First;
-        let restated = self.restatement(&layout, restates);
+        let restated = self.restatement(&layout, is_told_again);
         if let Some(last) = &self.last {
             change = layout_change(&last.view, &self.core.epoch, &layout);
             if change == ViewChange::Live

@@ -163,16 +163,12 @@ impl TurnScope {
     /// Counts an event of an attribute; false when it has written as many as it may.
     fn count_note(&self, attribute: u32) -> bool {
         let mut noted = lock(&self.noted);
-        match noted.iter_mut().find(|(other, _)| *other == attribute) {
-            Some((_, count)) => {
-                *count = count.saturating_add(1);
-                *count <= MOST_NOTES
-            }
-            None => {
-                noted.push((attribute, 1));
-                true
-            }
+        if let Some((_, count)) = noted.iter_mut().find(|(other, _)| *other == attribute) {
+            *count = count.saturating_add(1);
+            return *count <= MOST_NOTES;
         }
+        noted.push((attribute, 1));
+        true
     }
 
     fn detached() -> Arc<Self> {

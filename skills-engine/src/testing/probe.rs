@@ -8,7 +8,7 @@ use serde_json::Value;
 use super::under_test::no_such_member;
 use super::{Answer, ManualClock, SkillUnderTest};
 use crate::engine::{LoneSkill, View};
-use crate::prompt::{LiveText, PromptComposer, SkillText, StandardComposer};
+use crate::prompt::{CatalogueText, LiveText, PromptComposer, SkillText, StandardComposer};
 use crate::registry::{BuildError, RegisteredAttribute, Registry};
 use crate::skill::{
     Actor, Attribute, AttributeContext, AttributeFault, AttributeReader, Clock, Code, Evaluation,
@@ -149,7 +149,14 @@ impl Probe {
     ///
     /// Those of the tool, `invalid_arguments` among them, and `unknown_tool` when the skill has none of the name.
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<Answer, Fault> {
-        let cx = ToolContext::new(self.turn(), no_visibility(), "probe".into(), Actor::Model);
+        let index = self.skill.tool(tool).unwrap_or_default();
+        let cx = ToolContext::new(
+            self.turn(),
+            no_visibility(),
+            "probe".into(),
+            Actor::Model,
+            index,
+        );
         self.call_with(&cx, tool, arguments).await
     }
 
@@ -294,7 +301,7 @@ fn read_now(reader: &AttributeReader, cx: &AttributeContext) -> Result<Vec<u8>, 
 struct SkillAlone(StandardComposer);
 
 impl PromptComposer for SkillAlone {
-    fn open_catalogue(&self, _has_control: bool, _out: &mut String) {}
+    fn open_catalogue(&self, _text: &CatalogueText, _out: &mut String) {}
 
     fn skill(&self, skill: &SkillText<'_>, out: &mut String) {
         self.0.skill(skill, out);
