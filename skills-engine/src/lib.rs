@@ -67,6 +67,7 @@
 //! | feature | gives |
 //! |---|---|
 //! | `macros` (default) | `#[skill]`, `#[skill_attribute]`, `#[skill_tool]` |
+//! | `settings` (default) | [`Settings`](engine::settings) from TOML files and variables |
 //! | `testing` | a probe and a harness for tests of skills, a manual clock, and a contract suite for stores of others |
 #![forbid(unsafe_code)]
 

@@ -39,6 +39,7 @@ mod rule;
 mod same_bytes;
 mod session;
 mod sessions;
+mod settings;
 mod skill_events;
 mod spans;
 #[allow(dead_code, reason = "the binary `memory` uses the rest")]

@@ -12,15 +12,13 @@ use super::governance::Governance;
 use super::inner::EngineInner;
 use super::reaper::reap;
 use super::report::BuildReport;
+use super::settled::Settled;
 use super::{Engine, EngineBuilder};
 use crate::audit::{AuditEvent, AuditKind, AuditLog, AuditSink, MemoryRing};
 use crate::registry::{BuildError, Registry};
-use crate::session::Roles;
-use crate::skill::{
-    Actor, Clock, Make, Skill, SkillEntry, SkillType, check_skill_id, nearest, shown,
-};
+use crate::skill::{Actor, Clock, Make, Skill, SkillEntry, SkillType, check_skill_id, nearest};
 use crate::snapshot::{BlockingPool, bound_constants};
-use crate::source::{Linked, Provided, blocks_by_type, construct, linked_entries, typed_skill};
+use crate::source::{Provided, blocks_by_type, construct, linked_entries, typed_skill};
 use crate::tools::PslSkill;
 
 impl EngineBuilder {
@@ -45,20 +43,27 @@ impl EngineBuilder {
             });
         }
         check_runtime(&*self.clock).map_err(|problem| BuildError::new(vec![problem.to_owned()]))?;
-        let (mut registry, roles) = self.registry()?;
-        bound_constants(&mut registry, &self.limits)?;
-        let report = BuildReport::new(&registry, &roles, |name| self.names_crate(name));
+        let settled = self.settle();
+        let mut registry = self.registry(&settled)?;
+        let Settled {
+            settings,
+            roles,
+            switched_off,
+            audit_key,
+            report: settings_report,
+            ..
+        } = settled;
+        let limits = settings.limits;
+        bound_constants(&mut registry, &limits)?;
+        let report = BuildReport::new(&registry, &roles, |name| {
+            settings.linked.names(name) || self.expected.contains(&name)
+        });
         let Self {
-            limits,
             clock,
             store,
             mut sinks,
-            audit_key,
             composer,
             search,
-            disabled,
-            is_enabled,
-            control,
             policy,
             ..
         } = self;
@@ -67,7 +72,7 @@ impl EngineBuilder {
             Arc::clone(&composer),
             limits.view_cache,
         )?);
-        let off = if is_enabled {
+        let off = if settings.enabled {
             None
         } else {
             Some(Arc::new(Epoch::new(
@@ -115,7 +120,7 @@ impl EngineBuilder {
             pool: BlockingPool::new(limits.blocking_threads),
             limits,
             search,
-            governance: Governance::new(roles, control, policy, disabled),
+            governance: Governance::new(roles, settings.psl_control, policy, switched_off),
             incarnations: AtomicU64::new(1),
             quiet: tokio::sync::Notify::new(),
         });
@@ -124,17 +129,28 @@ impl EngineBuilder {
             inner,
             ring,
             report: Arc::new(report),
+            settings: Arc::new(settings_report),
         })
     }
 
     /// Everything that can be checked before tools are named on the wire, and all that is wrong with it.
-    fn registry(&self) -> Result<(Registry, Roles), BuildError> {
-        let mut problems = self.missing_crates();
-        let skills = self.gather(&mut problems);
-        problems.extend(self.unknown_ids(&skills));
-        let roles = self.checked_roles(&mut problems);
+    fn registry(&self, settled: &Settled) -> Result<Registry, BuildError> {
+        let mut linked = linked_entries(|package| settled.settings.linked.takes(package));
+        for made in &self.made {
+            if !linked.iter().any(|entry| std::ptr::eq(*entry, *made)) {
+                linked.push(made);
+            }
+        }
+        let mut problems = settled.problems.clone();
+        problems.extend(self.missing_crates(settled));
+        let skills = self.gather(&linked, &mut problems);
+        if settled.places.contains_key("linked") {
+            // What settings leave out is a skill of the program all the same.
+            linked.extend(linked_entries(|_| true));
+        }
+        problems.extend(self.unknown_ids(settled, &skills, &linked));
         match Registry::build(skills) {
-            Ok(registry) if problems.is_empty() => Ok((registry, roles)),
+            Ok(registry) if problems.is_empty() => Ok(registry),
             Ok(_) => Err(BuildError::new(problems)),
             Err(found) => {
                 problems.extend_from_slice(found.problems());
@@ -144,7 +160,11 @@ impl EngineBuilder {
     }
 
     /// All skills of all sources, each made once, as far as they can be made.
-    fn gather(&self, problems: &mut Vec<String>) -> Vec<Arc<dyn Skill>> {
+    fn gather(
+        &self,
+        linked: &[&'static SkillEntry],
+        problems: &mut Vec<String>,
+    ) -> Vec<Arc<dyn Skill>> {
         // An instance under another id stands beside the type's own; only where the engine cannot make one, it is enough.
         let is_provided = |entry: &SkillEntry| {
             self.provided.iter().any(|provided| {
@@ -152,20 +172,10 @@ impl EngineBuilder {
                     && (provided.id == entry.id || matches!(entry.make, Make::Manual))
             })
         };
-        let mut linked = linked_entries(self.linked);
-        for made in &self.made {
-            if !linked.iter().any(|entry| std::ptr::eq(*entry, *made)) {
-                linked.push(made);
-            }
-        }
-        let linked: Vec<_> = linked
-            .into_iter()
-            .filter(|entry| !self.without.contains(entry.id))
-            .collect();
         let to_make: Vec<_> = linked
             .iter()
             .copied()
-            .filter(|entry| !is_provided(entry))
+            .filter(|entry| !self.without.contains(entry.id) && !is_provided(entry))
             .collect();
         let blocks = blocks_by_type();
         let mut skills = self.skills.clone();
@@ -197,64 +207,67 @@ impl EngineBuilder {
         skills
     }
 
-    fn checked_roles(&self, problems: &mut Vec<String>) -> Roles {
-        let mut roles = Roles::default();
-        for (name, role) in &self.roles {
-            if let Err(faults) = roles.add(name.clone(), role.clone()) {
-                problems.extend(
-                    faults
-                        .into_iter()
-                        .map(|fault| format!("role `{}`: {}", shown(name, 64), fault.message)),
-                );
-            }
-        }
-        roles
-    }
-
-    fn names_crate(&self, name: &str) -> bool {
-        let is_listed = matches!(self.linked, Linked::Only(crates) if crates.contains(&name));
-        is_listed || self.expected.contains(&name)
-    }
-
-    fn missing_crates(&self) -> Vec<String> {
-        let arrived: BTreeSet<_> = linked_entries(Linked::All)
+    fn missing_crates(&self, settled: &Settled) -> Vec<String> {
+        let arrived: BTreeSet<_> = linked_entries(|_| true)
             .into_iter()
             .map(|entry| entry.origin.crate_name)
             .collect();
-        self.expected
+        let missing = |place: Option<&String>, package: &str| {
+            let near = did_you_mean(package, arrived.iter().copied());
+            let place = place.map_or_else(String::new, |place| format!("{place}: "));
+            format!(
+                "{place}no skill of crate `{package}` arrived{near}: either nothing uses the crate, so that it is not linked (write \
+                 `skills_engine::link!({});`), or the build holds two versions of `skills-engine` (see `cargo tree -d`)",
+                package.replace('-', "_"),
+            )
+        };
+        let has_not_arrived = |package: &str| !arrived.contains(package);
+        let expected = self
+            .expected
             .iter()
-            .filter(|package| !arrived.contains(*package))
-            .map(|package| {
-                let near = did_you_mean(package, arrived.iter().copied());
-                format!(
-                    "no skill of crate `{package}` arrived{near}: either nothing uses the crate, so that it is not linked (write \
-                     `skills_engine::link!({});`), or the build holds two versions of `skills-engine` (see `cargo tree -d`)",
-                    package.replace('-', "_"),
-                )
-            })
-            .collect()
+            .filter(|package| has_not_arrived(package))
+            .map(|package| missing(None, package));
+        let place = settled.places.get("linked");
+        let listed = settled
+            .settings
+            .linked
+            .listed()
+            .iter()
+            .filter(|package| place.is_some() && has_not_arrived(package))
+            .map(|package| missing(place, package));
+        expected.chain(listed).collect()
     }
 
     /// Ids that name no skill are mistakes, and would otherwise leave on what was to be off.
-    fn unknown_ids(&self, skills: &[Arc<dyn Skill>]) -> Vec<String> {
-        let linked = linked_entries(self.linked);
+    fn unknown_ids(
+        &self,
+        settled: &Settled,
+        skills: &[Arc<dyn Skill>],
+        linked: &[&'static SkillEntry],
+    ) -> Vec<String> {
         let is_known = |id: &str| {
             id == PslSkill::entry().id
                 || skills.iter().any(|skill| skill.definition().id == id)
                 || linked.iter().any(|entry| entry.id == id)
         };
+        let problem = |place: &str, id: &str| {
+            let known = skills.iter().map(|skill| &*skill.definition().id);
+            let near = did_you_mean(id, known.chain(linked.iter().map(|entry| entry.id)));
+            format!("{place} names no skill{near}; check the id")
+        };
         let unknown = |method: &str, ids: &BTreeSet<String>| -> Vec<String> {
             ids.iter()
                 .filter(|id| !is_known(id))
-                .map(|id| {
-                    let known = skills.iter().map(|skill| &*skill.definition().id);
-                    let near = did_you_mean(id, known.chain(linked.iter().map(|entry| entry.id)));
-                    format!("`builder.{method}(\"{id}\")` names no skill{near}; check the id")
-                })
+                .map(|id| problem(&format!("`builder.{method}(\"{id}\")`"), id))
                 .collect()
         };
         let mut problems = unknown("disable", &self.disabled);
         problems.extend(unknown("without", &self.without));
+        for id in settled.settings.skills.keys() {
+            if !is_known(id) && !self.disabled.contains(id) {
+                problems.push(problem(&settled.skill_place(id), id));
+            }
+        }
         problems
     }
 }

@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::search::{SkillSearch, TermSearch};
+use super::settings::Settings;
 use crate::audit::{AuditKey, AuditSink};
 use crate::prompt::{PromptComposer, StandardComposer};
 use crate::session::{PslControl, PslPolicy, Role, StandardPolicy, VisibilityStore};
@@ -14,7 +15,9 @@ use crate::store::MemoryStore;
 /// Puts an [`Engine`](super::Engine) together.
 #[must_use]
 pub struct EngineBuilder {
-    pub(super) linked: Linked,
+    pub(super) settings: Settings,
+    // What the builder was told stands over the settings, whichever came first.
+    pub(super) linked: Option<Linked>,
     pub(super) resources: Resources,
     pub(super) provided: Vec<Provided>,
     pub(super) skills: Vec<Arc<dyn Skill>>,
@@ -23,8 +26,9 @@ pub struct EngineBuilder {
     pub(super) without: BTreeSet<String>,
     pub(super) disabled: BTreeSet<String>,
     pub(super) expected: Vec<&'static str>,
-    pub(super) is_enabled: bool,
-    pub(super) limits: Limits,
+    pub(super) is_enabled: Option<bool>,
+    pub(super) limits: Option<Limits>,
+    pub(super) session_idle: Option<Duration>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) store: Arc<dyn VisibilityStore>,
     pub(super) sinks: Vec<Arc<dyn AuditSink>>,
@@ -32,14 +36,15 @@ pub struct EngineBuilder {
     pub(super) composer: Arc<dyn PromptComposer>,
     pub(super) search: Arc<dyn SkillSearch>,
     pub(super) roles: Vec<(String, Role)>,
-    pub(super) control: PslControl,
+    pub(super) control: Option<PslControl>,
     pub(super) policy: Arc<dyn PslPolicy>,
 }
 
 impl Default for EngineBuilder {
     fn default() -> Self {
         Self {
-            linked: Linked::All,
+            settings: Settings::default(),
+            linked: None,
             resources: Resources::default(),
             provided: Vec::new(),
             skills: Vec::new(),
@@ -47,8 +52,9 @@ impl Default for EngineBuilder {
             without: BTreeSet::new(),
             disabled: BTreeSet::new(),
             expected: Vec::new(),
-            is_enabled: true,
-            limits: Limits::default(),
+            is_enabled: None,
+            limits: None,
+            session_idle: None,
             clock: Arc::new(SystemClock::default()),
             store: Arc::new(MemoryStore::default()),
             sinks: Vec::new(),
@@ -56,16 +62,23 @@ impl Default for EngineBuilder {
             composer: Arc::new(StandardComposer::default()),
             search: Arc::new(TermSearch::default()),
             roles: Vec::new(),
-            control: PslControl::default(),
+            control: None,
             policy: Arc::new(StandardPolicy::default()),
         }
     }
 }
 
 impl EngineBuilder {
+    /// Takes what was set outside of the program. Whatever else the builder is told stands over it, whichever came
+    /// first; [`Engine::settings_report`](super::Engine::settings_report) says what holds in the end.
+    pub fn settings(mut self, settings: Settings) -> Self {
+        self.settings = settings;
+        self
+    }
+
     /// Chooses which linked skills to take. The default is all of them.
     pub fn linked(mut self, linked: Linked) -> Self {
-        self.linked = linked;
+        self.linked = Some(linked);
         self
     }
 
@@ -132,7 +145,7 @@ impl EngineBuilder {
 
     /// Switches the whole engine: while it is off, models see nothing, and skills stay reachable in code.
     pub fn enabled(mut self, is_enabled: bool) -> Self {
-        self.is_enabled = is_enabled;
+        self.is_enabled = Some(is_enabled);
         self
     }
 
@@ -142,15 +155,16 @@ impl EngineBuilder {
         self
     }
 
-    /// Sets the bounds on everything that input can drive.
+    /// Sets the bounds on everything that input can drive, all of them.
     pub fn limits(mut self, limits: Limits) -> Self {
-        self.limits = limits;
+        self.limits = Some(limits);
+        self.session_idle = None;
         self
     }
 
     /// Sets how long a session may be idle before it is ended.
     pub fn session_idle(mut self, idle: Duration) -> Self {
-        self.limits.session_idle = idle;
+        self.session_idle = Some(idle);
         self
     }
 
@@ -195,7 +209,7 @@ impl EngineBuilder {
 
     /// Sets whether models may open skills by themselves. The default is that they may.
     pub fn psl_control(mut self, control: PslControl) -> Self {
-        self.control = control;
+        self.control = Some(control);
         self
     }
 

@@ -34,7 +34,9 @@ mod restated;
 mod rights;
 mod search;
 mod session;
+pub mod settings;
 mod settle;
+mod settled;
 mod sight;
 mod switch;
 mod texts;
@@ -55,6 +57,7 @@ pub(crate) use self::lone::LoneSkill;
 pub use self::report::{BuildReport, LinkedCrate};
 pub use self::search::{Searched, SkillSearch, TermSearch};
 pub use self::session::Session;
+use self::settings::SettingsReport;
 pub use self::turn::Turn;
 pub use self::view::{Prompt, TurnView, View, ViewChange, ViewTool};
 use crate::audit::{AuditLog, MemoryRing};
@@ -67,6 +70,7 @@ pub struct Engine {
     inner: Arc<EngineInner>,
     ring: Option<Arc<MemoryRing>>,
     report: Arc<BuildReport>,
+    settings: Arc<SettingsReport>,
 }
 
 impl Engine {
@@ -184,6 +188,12 @@ impl Engine {
     #[must_use]
     pub fn report(&self) -> &BuildReport {
         &self.report
+    }
+
+    /// What was set outside of the program and in it, as of the engine's building, and where each value comes from.
+    #[must_use]
+    pub fn settings_report(&self) -> &SettingsReport {
+        &self.settings
     }
 
     /// How many sessions this process holds.

@@ -17,6 +17,11 @@ impl Role {
         self.patterns.push((pattern.into(), level));
         self
     }
+
+    /// The patterns, in the order they were given.
+    pub(crate) fn patterns(&self) -> &[(String, Level)] {
+        &self.patterns
+    }
 }
 
 /// The roles that are configured; none means that everything is allowed to everyone.

@@ -16,20 +16,10 @@ pub enum Linked {
     None,
 }
 
-impl Linked {
-    fn takes(self, entry: &SkillEntry) -> bool {
-        match self {
-            Self::All => true,
-            Self::Only(crates) => crates.contains(&entry.origin.crate_name),
-            Self::None => false,
-        }
-    }
-}
-
-/// The annotated structs that the linker brought, in the order of their ids.
-pub(crate) fn linked_entries(linked: Linked) -> Vec<&'static SkillEntry> {
+/// The annotated structs that the linker brought of the packages taken, in the order of their ids.
+pub(crate) fn linked_entries(takes: impl Fn(&str) -> bool) -> Vec<&'static SkillEntry> {
     let mut entries: Vec<_> = inventory::iter::<SkillEntry>()
-        .filter(|entry| linked.takes(entry))
+        .filter(|entry| takes(entry.origin.crate_name))
         .collect();
     entries.sort_by_key(|entry| (entry.id, entry.origin.place));
     entries
