@@ -105,7 +105,7 @@ fn links_of_the_readme_lead_somewhere() {
 }
 
 #[test]
-fn the_limits_of_the_readme_are_the_defaults() {
+fn the_limits_on_their_page_are_the_defaults() {
     let Limits {
         arguments,
         result,
@@ -125,6 +125,7 @@ fn the_limits_of_the_readme_are_the_defaults() {
         lazy_timeout,
         view_deadline,
         store_timeout,
+        source_timeout,
         session_idle,
         blocking_threads,
         view_cache,
@@ -150,19 +151,20 @@ fn the_limits_of_the_readme_are_the_defaults() {
         ("lazy_timeout", time(lazy_timeout)),
         ("view_deadline", time(view_deadline)),
         ("store_timeout", time(store_timeout)),
+        ("source_timeout", time(source_timeout)),
         ("session_idle", time(session_idle)),
         ("blocking_threads", blocking_threads.to_string()),
         ("view_cache", bytes(view_cache)),
         ("audit_queue", audit_queue.to_string()),
     ];
-    let readme = text("README.md");
+    let limits = text("skills-engine/src/docs/limits.md");
     for (field, value) in &rows {
         let row = format!(" | `{field}` | {value} |");
-        assert!(readme.contains(&row), "the README lacks `{row}`");
+        assert!(limits.contains(&row), "the page of limits lacks `{row}`");
     }
     let shown = format!("{:?}", Limits::default());
     let fields = shown.matches(": ").count();
-    assert_eq!(fields, rows.len(), "a limit is not in the README: {shown}");
+    assert_eq!(fields, rows.len(), "a limit is not on the page: {shown}");
 }
 
 fn bytes(count: usize) -> String {

@@ -30,6 +30,7 @@ mod made;
 mod probe;
 mod programs;
 mod prompt;
+mod refresh;
 mod repeated;
 mod review;
 mod review_lazy;

@@ -170,6 +170,7 @@ limits! {
     count calls_per_reply: "limits.calls_per_reply" "SKILLS_ENGINE_LIMITS__CALLS_PER_REPLY" "32",
     time tool_timeout: "limits.tool_timeout" "SKILLS_ENGINE_LIMITS__TOOL_TIMEOUT" "30s",
     time store_timeout: "limits.store_timeout" "SKILLS_ENGINE_LIMITS__STORE_TIMEOUT" "2s",
+    time source_timeout: "limits.source_timeout" "SKILLS_ENGINE_LIMITS__SOURCE_TIMEOUT" "30s",
     count blocking_threads: "limits.blocking_threads" "SKILLS_ENGINE_LIMITS__BLOCKING_THREADS" "64",
     count view_cache: "limits.view_cache" "SKILLS_ENGINE_LIMITS__VIEW_CACHE" "67108864",
     count audit_queue: "limits.audit_queue" "SKILLS_ENGINE_LIMITS__AUDIT_QUEUE" "65536",

@@ -11,6 +11,7 @@ use super::epoch::Epoch;
 use super::governance::Governance;
 use super::inner::EngineInner;
 use super::reaper::reap;
+use super::refresh::{Sources, load};
 use super::report::BuildReport;
 use super::settled::Settled;
 use super::{Engine, EngineBuilder};
@@ -30,10 +31,6 @@ impl EngineBuilder {
     /// twice, tools that would have one name on the wire, crates that were expected and did not arrive.
     ///
     /// Fails outside of a tokio runtime, and on one without timers.
-    #[expect(
-        clippy::unused_async,
-        reason = "it must run inside a runtime, and sources that load files will await"
-    )]
     pub async fn build(mut self) -> Result<Engine, BuildError> {
         if !self.without.contains(PslSkill::entry().id) {
             self.provided.push(Provided {
@@ -43,8 +40,9 @@ impl EngineBuilder {
             });
         }
         check_runtime(&*self.clock).map_err(|problem| BuildError::new(vec![problem.to_owned()]))?;
-        let settled = self.settle();
-        let mut registry = self.registry(&settled)?;
+        let mut settled = self.settle();
+        let loaded = self.load_sources(&mut settled).await;
+        let (mut registry, fixed) = self.registry(&settled, &loaded)?;
         let Settled {
             settings,
             roles,
@@ -65,8 +63,10 @@ impl EngineBuilder {
             composer,
             search,
             policy,
+            sources,
             ..
         } = self;
+        let sources = Sources::new(sources, fixed, loaded, Arc::clone(&composer));
         let epoch = Arc::new(Epoch::new(
             registry,
             Arc::clone(&composer),
@@ -84,29 +84,7 @@ impl EngineBuilder {
         let ring = sinks.is_empty().then(|| Arc::new(MemoryRing::default()));
         sinks.extend(ring.clone().map(|ring| ring as Arc<dyn AuditSink>));
         let audit = AuditLog::start(sinks, Arc::clone(&clock), &limits, audit_key);
-        for linked in report.unnamed() {
-            tracing::info!(
-                package = linked.name,
-                version = linked.version,
-                "skills of a crate that nobody named"
-            );
-        }
-        for pattern in &report.unmatched_patterns {
-            tracing::warn!(pattern, "a role names nothing there is");
-        }
-        audit.record(AuditEvent::new(
-            clock.now(),
-            Actor::System,
-            AuditKind::RegistryBuilt {
-                digest: epoch.registry.digest,
-                skills: epoch.registry.len() as u64,
-                crates: report
-                    .crates
-                    .iter()
-                    .map(|linked| format!("{} {}", linked.name, linked.version).into())
-                    .collect(),
-            },
-        ));
+        tell(&audit, &*clock, &epoch.registry, &report);
         let every =
             (limits.session_idle / 16).clamp(Duration::from_secs(1), Duration::from_secs(60));
         let inner = Arc::new(EngineInner {
@@ -121,6 +99,7 @@ impl EngineBuilder {
             limits,
             search,
             governance: Governance::new(roles, settings.psl_control, policy, switched_off),
+            sources,
             incarnations: AtomicU64::new(1),
             quiet: tokio::sync::Notify::new(),
         });
@@ -134,7 +113,11 @@ impl EngineBuilder {
     }
 
     /// Everything that can be checked before tools are named on the wire, and all that is wrong with it.
-    fn registry(&self, settled: &Settled) -> Result<Registry, BuildError> {
+    fn registry(
+        &self,
+        settled: &Settled,
+        loaded: &[Vec<Arc<dyn Skill>>],
+    ) -> Result<(Registry, Vec<Arc<dyn Skill>>), BuildError> {
         let mut linked = linked_entries(|package| settled.settings.linked.takes(package));
         for made in &self.made {
             if !linked.iter().any(|entry| std::ptr::eq(*entry, *made)) {
@@ -143,14 +126,16 @@ impl EngineBuilder {
         }
         let mut problems = settled.problems.clone();
         problems.extend(self.missing_crates(settled));
-        let skills = self.gather(&linked, &mut problems);
+        let fixed = self.gather(&linked, &mut problems);
+        let mut skills = fixed.clone();
+        skills.extend(loaded.iter().flatten().cloned());
         if settled.places.contains_key("linked") {
             // What settings leave out is a skill of the program all the same.
             linked.extend(linked_entries(|_| true));
         }
         problems.extend(self.unknown_ids(settled, &skills, &linked));
         match Registry::build(skills) {
-            Ok(registry) if problems.is_empty() => Ok(registry),
+            Ok(registry) if problems.is_empty() => Ok((registry, fixed)),
             Ok(_) => Err(BuildError::new(problems)),
             Err(found) => {
                 problems.extend_from_slice(found.problems());
@@ -159,7 +144,22 @@ impl EngineBuilder {
         }
     }
 
-    /// All skills of all sources, each made once, as far as they can be made.
+    /// What the sources have. One that gives no answer is a problem of the build.
+    async fn load_sources(&self, settled: &mut Settled) -> Vec<Vec<Arc<dyn Skill>>> {
+        let mut loaded = Vec::with_capacity(self.sources.len());
+        for source in &self.sources {
+            match load(&**source, &*self.clock, &settled.settings.limits).await {
+                Ok(skills) => loaded.push(skills),
+                Err(problem) => {
+                    let problem = format!("source `{}`: {problem}", source.name());
+                    settled.problems.push(problem);
+                }
+            }
+        }
+        loaded
+    }
+
+    /// All skills but those of sources, each made once, as far as they can be made.
     fn gather(
         &self,
         linked: &[&'static SkillEntry],
@@ -270,6 +270,33 @@ impl EngineBuilder {
         }
         problems
     }
+}
+
+/// Says what an engine was built of.
+fn tell(audit: &AuditLog, clock: &dyn Clock, registry: &Registry, report: &BuildReport) {
+    for linked in report.unnamed() {
+        tracing::info!(
+            package = linked.name,
+            version = linked.version,
+            "skills of a crate that nobody named"
+        );
+    }
+    for pattern in &report.unmatched_patterns {
+        tracing::warn!(pattern, "a role names nothing there is");
+    }
+    audit.record(AuditEvent::new(
+        clock.now(),
+        Actor::System,
+        AuditKind::RegistryBuilt {
+            digest: registry.digest,
+            skills: registry.len() as u64,
+            crates: report
+                .crates
+                .iter()
+                .map(|linked| format!("{} {}", linked.name, linked.version).into())
+                .collect(),
+        },
+    ));
 }
 
 /// Background tasks and deadlines need a runtime that has timers.

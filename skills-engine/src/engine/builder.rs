@@ -9,7 +9,7 @@ use crate::audit::{AuditKey, AuditSink};
 use crate::prompt::{PromptComposer, StandardComposer};
 use crate::session::{PslControl, PslPolicy, Role, StandardPolicy, VisibilityStore};
 use crate::skill::{Clock, Limits, Resources, Skill, SkillEntry, SkillType, SystemClock};
-use crate::source::{Linked, Provided};
+use crate::source::{Linked, Provided, SkillSource};
 use crate::store::MemoryStore;
 
 /// Puts an [`Engine`](super::Engine) together.
@@ -21,6 +21,7 @@ pub struct EngineBuilder {
     pub(super) resources: Resources,
     pub(super) provided: Vec<Provided>,
     pub(super) skills: Vec<Arc<dyn Skill>>,
+    pub(super) sources: Vec<Arc<dyn SkillSource>>,
     /// Types to make as linked ones are, linked or not.
     pub(super) made: Vec<&'static SkillEntry>,
     pub(super) without: BTreeSet<String>,
@@ -48,6 +49,7 @@ impl Default for EngineBuilder {
             resources: Resources::default(),
             provided: Vec::new(),
             skills: Vec::new(),
+            sources: Vec::new(),
             made: Vec::new(),
             without: BTreeSet::new(),
             disabled: BTreeSet::new(),
@@ -128,6 +130,12 @@ impl EngineBuilder {
     #[cfg(any(test, feature = "testing"))]
     pub(crate) fn make<T: SkillType>(mut self) -> Self {
         self.made.push(T::entry());
+        self
+    }
+
+    /// Adds a source of skills, which is asked now and whenever the engine is refreshed.
+    pub fn source(mut self, source: impl SkillSource) -> Self {
+        self.sources.push(Arc::new(source));
         self
     }
 

@@ -84,20 +84,25 @@ impl Engine {
         is_enabled: bool,
     ) -> Result<bool, Fault> {
         operator.check()?;
-        check_operator(operator.roles().any(|role| role == OPERATOR))?;
+        check_operator(operator)?;
         let by = Some(operator.id().into());
         self.inner.switch(skill, is_enabled, Actor::User, by)
     }
 }
 
-fn check_operator(is_operator: bool) -> Result<(), Fault> {
-    if is_operator {
+/// Refuses who does not have the role `operator`.
+pub(super) fn check_operator(principal: &Principal) -> Result<(), Fault> {
+    if principal.roles().any(|role| role == OPERATOR) {
         return Ok(());
     }
-    Err(Fault::new(
+    Err(not_operator())
+}
+
+fn not_operator() -> Fault {
+    Fault::new(
         Code::NotPermitted,
         format!("this takes the role `{OPERATOR}`; ask the host for it"),
-    ))
+    )
 }
 
 impl ForeignSession {
@@ -168,7 +173,7 @@ impl ForeignSession {
         span: Span,
         reason: &str,
     ) -> Result<VisibilityChange, Fault> {
-        check_operator(self.is_operator)?;
+        self.check_operator()?;
         self.session.open(skill, level, span, reason).await
     }
 
@@ -178,8 +183,12 @@ impl ForeignSession {
     ///
     /// `not_permitted` for an observer, and those of [`Session::clear`].
     pub async fn clear(&self, skill: &str) -> Result<Cleared, Fault> {
-        check_operator(self.is_operator)?;
+        self.check_operator()?;
         self.session.clear(skill).await
+    }
+
+    fn check_operator(&self) -> Result<(), Fault> {
+        self.is_operator.then_some(()).ok_or_else(not_operator)
     }
 
     fn record(&self, what: Observed) {

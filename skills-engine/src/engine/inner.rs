@@ -13,6 +13,7 @@ use super::change::ended;
 use super::epoch::Epoch;
 use super::governance::Governance;
 use super::held::{ById, Held};
+use super::refresh::Sources;
 use super::search::SkillSearch;
 use crate::audit::{AuditKind, AuditLog};
 use crate::session::{SessionKey, VisibilityStore};
@@ -34,6 +35,7 @@ pub(crate) struct EngineInner {
     pub(super) pool: BlockingPool,
     pub(super) search: Arc<dyn SkillSearch>,
     pub(super) governance: Governance,
+    pub(super) sources: Sources,
     pub(super) incarnations: AtomicU64,
     /// Told when the last change of a session that has ended is through.
     pub(super) quiet: Notify,

@@ -27,6 +27,7 @@ mod notes;
 mod overview;
 mod pending;
 mod reaper;
+mod refresh;
 mod repeats;
 mod report;
 mod resolved;
@@ -54,6 +55,7 @@ pub use self::foreign::ForeignSession;
 use self::inner::EngineInner;
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use self::lone::LoneSkill;
+pub use self::refresh::{FailedSkill, RefreshReport};
 pub use self::report::{BuildReport, LinkedCrate};
 pub use self::search::{Searched, SkillSearch, TermSearch};
 pub use self::session::Session;

@@ -1,6 +1,8 @@
 use std::time::Duration;
 
 /// Bounds on everything that input can drive. Sizes are bytes unless a name says otherwise.
+///
+#[doc = include_str!("../docs/limits.md")]
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct Limits {
@@ -40,6 +42,8 @@ pub struct Limits {
     pub view_deadline: Duration,
     /// How long a store may take.
     pub store_timeout: Duration,
+    /// How long a source of skills may take.
+    pub source_timeout: Duration,
     /// After how much idle time a session is ended.
     pub session_idle: Duration,
     /// Threads that run blocking tools and blocking attributes; the tools of one session take half of them at most.
@@ -71,6 +75,7 @@ impl Default for Limits {
             lazy_timeout: Duration::from_millis(500),
             view_deadline: Duration::from_secs(2),
             store_timeout: Duration::from_secs(2),
+            source_timeout: Duration::from_secs(30),
             session_idle: Duration::from_secs(24 * 3_600),
             blocking_threads: 64,
             view_cache: 64 << 20,

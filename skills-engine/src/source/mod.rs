@@ -2,9 +2,11 @@
 
 mod construct;
 mod linked;
+mod skill_source;
 mod typed;
 
 pub(crate) use self::construct::{Provided, construct};
 pub use self::linked::Linked;
 pub(crate) use self::linked::{blocks_by_type, linked_entries};
+pub use self::skill_source::SkillSource;
 pub(crate) use self::typed::typed_skill;

@@ -72,6 +72,7 @@ limits! {
     "limits.calls_per_reply" is Count calls_per_reply,
     "limits.tool_timeout" is Time tool_timeout,
     "limits.store_timeout" is Time store_timeout,
+    "limits.source_timeout" is Time source_timeout,
     "limits.blocking_threads" is Count blocking_threads,
     "limits.view_cache" is Count view_cache,
     "limits.audit_queue" is Count audit_queue,
