@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Deserialize;
 use skills_engine::skill::{
-    Attribute, Clock as _, Limits, Skill, SkillBuilder, SystemClock, Timestamp, Tool, ToolContext,
+    Attribute, Clock as _, Skill, SkillBuilder, SystemClock, Timestamp, Tool, ToolContext,
     ToolOutput,
 };
 use skills_engine::source::Linked;
@@ -43,15 +43,11 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(live: usize) -> Self {
-        Self::with_limits(live, Limits::default())
-    }
-
-    pub(crate) fn with_limits(live: usize, limits: Limits) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .expect("a runtime");
-        let mut builder = Engine::builder().linked(Linked::None).limits(limits);
+        let mut builder = Engine::builder().linked(Linked::None);
         for index in 0..SKILLS {
             builder = builder.with_skill(skill(index, if index == 0 { live } else { 0 }));
         }

@@ -145,42 +145,74 @@ fn view_seen_before(bencher: Bencher<'_, '_>) {
         .bench_local_values(|()| look(&mut turn.borrow_mut()));
 }
 
-/// The view alone, of a sequence never seen, 250 skills open, 263 kB: meant to take at most 40 µs, which `small` alone does.
-///
-/// `fresh`: the cache of views has room, so each view's memory comes from the system. `full`: the cache, of the default
-/// size, is full, so each view takes the place of an old one. `small`: the same with a cache of 4 MiB, which the
-/// processor's own caches hold.
-#[divan::bench(args = ["fresh", "full", "small"])]
-fn view_never_seen(bencher: Bencher<'_, '_>, cache: &str) {
-    let mut limits = Limits::default();
-    let mut before = 0;
-    match cache {
-        "full" => before = 2 * limits.view_cache / 200_000,
-        "small" => {
-            limits.view_cache = 4 << 20;
-            before = 64;
+/// A session with 250 skills open, 263 kB of prompt and tool list, that goes on to sequences never seen.
+struct Wanderer {
+    session: Session,
+    turn: Turn,
+    seed: u64,
+}
+
+impl Wanderer {
+    fn new(world: &World) -> Self {
+        let (session, turn) = turn_with(world, SKILLS);
+        Self {
+            session,
+            turn,
+            seed: 7,
         }
-        _ => {}
     }
-    let world = World::with_limits(0, limits);
-    let (session, turn) = turn_with(&world, SKILLS);
-    let turn = std::cell::RefCell::new(turn);
-    let mut seed = 7_u64;
-    let mut change = || {
-        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
-        let skill = usize::try_from(seed >> 33).unwrap_or(0) % SKILLS;
+
+    /// Moves one of the openings to the end.
+    fn change(&mut self, world: &World) {
+        self.seed = self
+            .seed
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        let skill = usize::try_from(self.seed >> 33).unwrap_or(0) % SKILLS;
         world
-            .block_on(session.clear(&skill_id(skill)))
+            .block_on(self.session.clear(&skill_id(skill)))
             .expect("cleared");
-        open(&world, &session, skill);
-    };
-    for _ in 0..before {
-        change();
-        look(&mut turn.borrow_mut());
+        open(world, &self.session, skill);
     }
+}
+
+/// The view alone, of a sequence never seen, 263 kB: at most 40 µs.
+///
+/// `new`: in an engine that has made only a few dozen such views, each of which took the place of an older one.
+/// `full`: the cache of views, of the default size, is full of others that were used again and stay.
+#[divan::bench(args = ["new", "full"])]
+fn view_never_seen(bencher: Bencher<'_, '_>, cache: &str) {
+    let world = World::new(0);
+    let mut wanderer = Wanderer::new(&world);
+    if cache == "full" {
+        let mut other = world
+            .block_on(wanderer.session.turn(TurnRequest::empty()))
+            .expect("a turn");
+        for _ in 0..2 * Limits::default().view_cache / 263_000 {
+            wanderer.change(&world);
+            look(&mut wanderer.turn);
+            look(&mut other);
+        }
+    }
+    for _ in 0..32 {
+        wanderer.change(&world);
+        look(&mut wanderer.turn);
+    }
+    let wanderer = std::cell::RefCell::new(wanderer);
     bencher
-        .with_inputs(change)
-        .bench_local_values(|()| look(&mut turn.borrow_mut()));
+        .with_inputs(|| wanderer.borrow_mut().change(&world))
+        .bench_local_values(|()| look(&mut wanderer.borrow_mut().turn));
+}
+
+/// The same for the first twelve such views of a process, while their memory comes fresh from the system. Only true when
+/// this benchmark runs alone.
+#[divan::bench(sample_count = 12, sample_size = 1)]
+fn view_never_seen_at_first(bencher: Bencher<'_, '_>) {
+    let world = World::new(0);
+    let wanderer = std::cell::RefCell::new(Wanderer::new(&world));
+    bencher
+        .with_inputs(|| wanderer.borrow_mut().change(&world))
+        .bench_local_values(|()| look(&mut wanderer.borrow_mut().turn));
 }
 
 /// JSON bytes in and out, through an async tool with two arguments: at most 1 µs over [`call_floor`].

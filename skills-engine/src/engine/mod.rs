@@ -10,6 +10,7 @@ mod cell;
 mod change;
 mod child;
 mod control;
+mod dropped;
 mod epoch;
 mod explained;
 mod fence;

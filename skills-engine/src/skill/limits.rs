@@ -48,7 +48,8 @@ pub struct Limits {
     pub session_idle: Duration,
     /// Threads that run blocking tools and blocking attributes; the tools of one session take half of them at most.
     pub blocking_threads: usize,
-    /// Bytes of rendered views kept for reuse between sessions.
+    /// Bytes of rendered views kept for reuse between sessions: a sixteenth of them for what was asked for once, so
+    /// that views seen by one session alone never push out those that sessions share.
     pub view_cache: usize,
     /// Audit records that wait for a sink; more are counted and dropped.
     pub audit_queue: usize,
