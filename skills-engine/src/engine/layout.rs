@@ -100,8 +100,6 @@ pub(crate) struct Layout {
     pub(crate) attributes: Vec<Range<AttributeIndex>>,
     /// The visible attributes that are evaluated in each view.
     pub(crate) live: Box<[AttributeIndex]>,
-    /// Levels that differ from the skills' base levels, by skill.
-    levels: Vec<(SkillIndex, Level)>,
     /// One bit per tool.
     visible: Box<[u64]>,
     /// Prompt without live values: the catalogue up to `stable`, then what was opened.
@@ -126,6 +124,8 @@ impl Layout {
         let (deviations, openings) = steps.split_at(openings.unwrap_or(steps.len()));
         let special = special(epoch, rights, deviations);
         building.catalogue(epoch, rights, &special);
+        building.tools.reserve_exact(openings.len());
+        building.attributes.reserve_exact(openings.len());
         let mut prompt = String::with_capacity(
             epoch.texts.catalogue_bytes() + opened_bytes(epoch, rights, openings),
         );
@@ -137,11 +137,7 @@ impl Layout {
                 prompt.push_str(epoch.texts.opened(epoch, rights, skill, from, to));
             }
         }
-        let Building {
-            tools,
-            attributes,
-            levels,
-        } = building;
+        let Building { tools, attributes } = building;
         let mut visible = vec![0_u64; registry.tools.len().div_ceil(64)].into_boxed_slice();
         let mut tool_bytes = 0;
         for tool in tools.iter().cloned().flatten() {
@@ -163,8 +159,13 @@ impl Layout {
         digest.update(registry.digest);
         digest.update(rights.digest());
         digest.update((steps.len() as u64).to_le_bytes());
-        for step in steps {
-            digest.update(step.0.to_le_bytes());
+        // A block of the digest at a time.
+        for steps in steps.chunks(8) {
+            let mut block = [0; 64];
+            for (bytes, step) in block.chunks_exact_mut(8).zip(steps) {
+                bytes.copy_from_slice(&step.0.to_le_bytes());
+            }
+            digest.update(&block[..8 * steps.len()]);
         }
         Self {
             rights: Arc::clone(rights),
@@ -172,7 +173,6 @@ impl Layout {
             tools,
             attributes,
             live,
-            levels,
             visible,
             prompt: prompt.into_boxed_str(),
             stable,
@@ -194,13 +194,12 @@ impl Layout {
 
     /// The level of a skill.
     pub(crate) fn level(&self, epoch: &Epoch, skill: SkillIndex) -> Level {
-        match self
-            .levels
-            .binary_search_by_key(&skill, |(skill, _)| *skill)
-        {
-            Ok(at) => self.levels[at].1,
-            Err(_) => epoch.registry.skill(skill).base(),
-        }
+        // Asked for seldom, and then for few skills; making views must not pay for it.
+        let last = self.steps.iter().rev().find_map(|step| match step.kind() {
+            StepKind::Deviation(shown) => (shown.skill == skill).then_some(shown.level),
+            StepKind::Opening { skill: of, to, .. } => (of == skill).then_some(to),
+        });
+        last.unwrap_or_else(|| unmoved(epoch, &self.rights, skill).level)
     }
 
     pub(crate) fn shows(&self, tool: ToolIndex) -> bool {
@@ -234,7 +233,6 @@ impl Layout {
             + size_of_val(&*self.live)
             + self.tools.capacity() * size_of::<Range<ToolIndex>>()
             + self.attributes.capacity() * size_of::<Range<AttributeIndex>>()
-            + self.levels.capacity() * size_of::<(SkillIndex, Level)>()
             + BESIDE
     }
 
@@ -303,20 +301,9 @@ pub(crate) fn unmoved(epoch: &Epoch, rights: &Rights, skill: SkillIndex) -> Show
 struct Building {
     tools: Vec<Range<ToolIndex>>,
     attributes: Vec<Range<AttributeIndex>>,
-    levels: Vec<(SkillIndex, Level)>,
 }
 
 impl Building {
-    fn set_level(&mut self, skill: SkillIndex, level: Level) {
-        match self
-            .levels
-            .binary_search_by_key(&skill, |(skill, _)| *skill)
-        {
-            Ok(at) => self.levels[at].1 = level,
-            Err(at) => self.levels.insert(at, (skill, level)),
-        }
-    }
-
     /// What the catalogue shows: the epoch's own runs where nothing is special.
     fn catalogue(&mut self, epoch: &Epoch, rights: &Rights, special: &[Shown]) {
         if special.is_empty() {
@@ -338,7 +325,6 @@ impl Building {
             if rights.is_denied(skill) {
                 continue;
             }
-            self.set_level(skill, shown.level);
             let facts = rights.skill(registry, skill);
             for tool in registered.tools.up_to(shown.level) {
                 let member = rights.tool(registry, tool);
@@ -359,7 +345,6 @@ impl Building {
     fn open(&mut self, epoch: &Epoch, rights: &Rights, skill: SkillIndex, from: Level, to: Level) {
         let registry = &epoch.registry;
         let registered = registry.skill(skill);
-        self.set_level(skill, to);
         let (tools, attributes) = (
             registered.tools.between(from, to),
             registered.attributes.between(from, to),

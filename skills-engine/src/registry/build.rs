@@ -207,6 +207,7 @@ impl Assembly {
         }
         self.skills.push(RegisteredSkill {
             id,
+            base: skill.definition().base_level,
             skill,
             tools,
             attributes,

@@ -43,6 +43,7 @@ pub(crate) struct RegisteredSkill {
     pub(crate) skill: Arc<dyn Skill>,
     pub(crate) tools: MemberRange,
     pub(crate) attributes: MemberRange,
+    base: Level,
 }
 
 impl RegisteredSkill {
@@ -51,7 +52,7 @@ impl RegisteredSkill {
     }
 
     pub(crate) fn base(&self) -> Level {
-        self.skill.definition().base_level
+        self.base
     }
 }
 

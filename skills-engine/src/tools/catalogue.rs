@@ -101,16 +101,16 @@ impl Catalogue {
         let definitions =
             self.definitions[dialect as usize].get_or_init(|| self.define(registry, dialect));
         let (open, close) = dialect.frame();
-        let pieces = || runs.iter().map(|run| definitions.run(run));
-        let length: usize = pieces().map(str::len).sum();
+        let pieces = || runs.iter().map(|run| definitions.place(run));
+        let length: usize = pieces().map(|place| place.len()).sum();
         if length == 0 {
             // Gemini refuses declarations that declare nothing.
             return "[]".to_owned();
         }
         let mut list = String::with_capacity(open.len() + length + close.len());
         list.push_str(open);
-        for piece in pieces() {
-            list.push_str(piece);
+        for place in pieces() {
+            list.push_str(&definitions.text[place]);
         }
         list.pop();
         list.push_str(close);
@@ -134,13 +134,14 @@ impl Catalogue {
 }
 
 impl Definitions {
-    fn run(&self, run: &Range<ToolIndex>) -> &str {
+    /// Where the definitions of a run stand in the text.
+    fn place(&self, run: &Range<ToolIndex>) -> Range<usize> {
         let end_before = |index: u32| {
             index
                 .checked_sub(1)
                 .map_or(0, |before| self.ends[before as usize])
         };
-        &self.text[end_before(run.start)..end_before(run.end.max(run.start))]
+        end_before(run.start)..end_before(run.end.max(run.start))
     }
 }
 
