@@ -21,15 +21,24 @@ pub(crate) fn steps(
         state,
         turn,
         now,
-        positions: Vec::new(),
+        positions: Vec::with_capacity(state.entries().len()),
         deviations: Vec::new(),
     };
     // Sessions list skills by id, as registries do, so positions come in order but for what the turn adds.
-    for (skill, standing) in state.skills() {
-        sight.look_at(skill, standing);
+    // Where the position of each is, so that admissions find it without a search.
+    let mut places = Vec::with_capacity(state.entries().len());
+    for (skill, standing) in state.entries() {
+        let place = (!standing.is_empty()).then(|| sight.look_at(skill, standing));
+        places.push(place.flatten());
     }
     for grant in turn.live(state) {
-        sight.look_at(grant.skill(), state.standing(grant.skill()));
+        let standing = state.standing(grant.skill());
+        if let Some(added) = sight.look_at(grant.skill(), standing) {
+            let moved = places.iter_mut().flatten();
+            moved
+                .filter(|place| **place >= added)
+                .for_each(|place| *place += 1);
+        }
     }
     let Sight {
         mut positions,
@@ -39,22 +48,24 @@ pub(crate) fn steps(
     deviations.sort_unstable_by_key(|shown| shown.skill);
     let mut steps = Vec::with_capacity(deviations.len() + positions.len());
     steps.extend(deviations.into_iter().map(Step::deviation));
-    let mut add = |skill: &Arc<str>, level: Level| {
-        if let Some(index) = epoch.registry.find_shared(skill) {
-            open(&mut positions, index, level, &mut steps);
-        }
-    };
     let mut admissions = state.admissions().iter().peekable();
     for grant in turn.live(state) {
         while let Some(earlier) =
             admissions.next_if(|admission| admission.version <= grant.opened_at())
         {
-            add(earlier.skill, earlier.level);
+            if let Some(place) = places[earlier.entry] {
+                positions[place].open(earlier.level, &mut steps);
+            }
         }
-        add(grant.skill(), grant.level());
+        let index = epoch.registry.find_shared(grant.skill());
+        if let Some(Ok(place)) = index.map(|index| find(&positions, index)) {
+            positions[place].open(grant.level(), &mut steps);
+        }
     }
     for admission in admissions {
-        add(admission.skill, admission.level);
+        if let Some(place) = places[admission.entry] {
+            positions[place].open(admission.level, &mut steps);
+        }
     }
     // What no admission tells of comes last; it is still open.
     for position in &positions {
@@ -86,17 +97,24 @@ struct Position {
     level: Level,
 }
 
-impl Sight<'_> {
-    fn look_at(&mut self, skill: &Arc<str>, standing: Standing<'_>) {
-        let Some(index) = self.epoch.registry.find_shared(skill) else {
-            return;
-        };
-        if self.rights.is_denied(index) {
-            return;
+impl Position {
+    fn open(&mut self, level: Level, steps: &mut Vec<Step>) {
+        let to = level.min(self.level);
+        if to > self.reached {
+            steps.push(Step::opening(self.skill, self.reached, to));
+            self.reached = to;
         }
-        let Err(at) = find(&self.positions, index) else {
-            return;
-        };
+    }
+}
+
+impl Sight<'_> {
+    /// The place that is new for the skill, unless it has one already or is none that a model may see.
+    fn look_at(&mut self, skill: &Arc<str>, standing: Standing<'_>) -> Option<usize> {
+        let index = self.epoch.registry.find_shared(skill)?;
+        if self.rights.is_denied(index) {
+            return None;
+        }
+        let place = find(&self.positions, index).err()?;
         let facts = self.rights.skill(&self.epoch.registry, index);
         let turn = self.turn.standing(skill, self.state);
         let level = effective(&facts, &standing, turn, self.now);
@@ -111,13 +129,14 @@ impl Sight<'_> {
             self.deviations.push(shown);
         }
         self.positions.insert(
-            at,
+            place,
             Position {
                 skill: index,
                 reached: shown.level,
                 level,
             },
         );
+        Some(place)
     }
 }
 
@@ -127,17 +146,5 @@ fn find(positions: &[Position], skill: SkillIndex) -> Result<usize, usize> {
             positions.binary_search_by_key(&skill, |position| position.skill)
         }
         _ => Err(positions.len()),
-    }
-}
-
-fn open(positions: &mut [Position], skill: SkillIndex, level: Level, steps: &mut Vec<Step>) {
-    let Ok(at) = find(positions, skill) else {
-        return;
-    };
-    let position = &mut positions[at];
-    let to = level.min(position.level);
-    if to > position.reached {
-        steps.push(Step::opening(skill, position.reached, to));
-        position.reached = to;
     }
 }

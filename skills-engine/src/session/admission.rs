@@ -14,6 +14,8 @@ pub struct Admission<'a> {
     pub level: Level,
     /// The session version that did it.
     pub version: u64,
+    /// The place of the skill among [`SessionState::entries`](super::SessionState::entries).
+    pub(crate) entry: usize,
 }
 
 /// The openings of a session that stand, in opening order. Borrowed and cheap to copy.
@@ -44,6 +46,7 @@ impl<'a> Admissions<'a> {
             skill: &entries[opening.index()].skill,
             level: opening.level,
             version: opening.version,
+            entry: opening.index(),
         })
     }
 }

@@ -134,6 +134,11 @@ impl<'a> Standing<'a> {
         self.grants().iter().any(opens)
     }
 
+    /// Whether there is neither a grant nor a ceiling.
+    pub(crate) fn is_empty(self) -> bool {
+        self.entry.is_none_or(SkillEntry::is_note)
+    }
+
     /// What caps the skill in this session.
     #[must_use]
     pub fn ceiling(&self) -> Option<Level> {

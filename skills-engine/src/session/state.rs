@@ -84,6 +84,13 @@ impl SessionState {
             .map(|entry| (&entry.skill, Standing { entry: Some(entry) }))
     }
 
+    /// All that the session knows a skill of, by id; in the places that admissions name.
+    pub(crate) fn entries(&self) -> impl ExactSizeIterator<Item = (&Arc<str>, Standing<'_>)> {
+        self.entries
+            .iter()
+            .map(|entry| (&entry.skill, Standing { entry: Some(entry) }))
+    }
+
     /// When the next grant ends by itself.
     #[must_use]
     pub fn next_expiry(&self) -> Option<Timestamp> {
