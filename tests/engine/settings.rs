@@ -419,6 +419,28 @@ async fn a_report_is_a_table_in_the_order_of_its_keys() {
 }
 
 #[test]
+fn names_that_look_alike_are_rows_of_their_own() {
+    let long = "x".repeat(1_000);
+    let names = [
+        "a\u{200b}",
+        "a\\u{200b}",
+        "a\"b",
+        &*long,
+        &format!("{long}y"),
+    ];
+    let mut settings = Settings::default();
+    for name in names {
+        settings.roles.entry(name.to_owned()).or_default();
+    }
+    let report = settings.report();
+    let count = report.rows.len() - Settings::default().report().rows.len();
+    assert_eq!(count, names.len(), "{report}");
+    let keys: Vec<_> = report.rows.iter().map(|row| &*row.key).collect();
+    assert!(keys.contains(&r#"roles."a\u{200b}".allow"#), "{keys:?}");
+    assert!(keys.contains(&r#"roles."a\\u{200b}".allow"#), "{keys:?}");
+}
+
+#[test]
 fn settings_of_other_formats_are_read_and_written_through_serde() {
     let json = r#"{
         "enabled": false,

@@ -163,7 +163,7 @@ impl EngineBuilder {
         self
     }
 
-    /// Sets the bounds on everything that input can drive, all of them.
+    /// Sets the bounds on everything that input can drive, every one of them: those of settings do not count any more.
     pub fn limits(mut self, limits: Limits) -> Self {
         self.limits = Some(limits);
         self.session_idle = None;

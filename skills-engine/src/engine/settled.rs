@@ -118,7 +118,7 @@ fn roles(
             let key = role_key(name);
             let place = places.get(&key).map_or_else(
                 || format!("role `{}`", shown(name, 64)),
-                |place| format!("{place}: `{key}`"),
+                |place| format!("{place}: `{}`", shown(&key, 120)),
             );
             problems.extend(
                 faults
@@ -135,6 +135,6 @@ impl Settled {
     pub(super) fn skill_place(&self, id: &str) -> String {
         let key = skill_key(id);
         let place = self.places.get(&key).map_or("settings", String::as_str);
-        format!("{place}: `{key}`")
+        format!("{place}: `{}`", shown(&key, 120))
     }
 }

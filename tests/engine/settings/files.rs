@@ -94,6 +94,16 @@ fn hostile_files_are_told_of_in_few_words() {
         ("dotted", &dotted),
         ("mistakes", &"=\n".repeat(1 << 16)),
         ("keys", &keys),
+        ("long key", &format!("{} = 1", "k".repeat(1 << 19))),
+        (
+            "long role",
+            &format!("[roles.'{}']\nallow = 1", " k".repeat(1 << 18)),
+        ),
+        (
+            "long pattern",
+            &format!("roles.a.allow.{} = 1", "k".repeat(1 << 19)),
+        ),
+        ("long skill", &format!("skills.{} = 1", "k".repeat(1 << 19))),
         ("one key", &"k".repeat(1 << 19)),
         ("quotes", &"\"".repeat(1 << 19)),
     ] {

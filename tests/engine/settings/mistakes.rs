@@ -347,6 +347,24 @@ fn every_problem_of_every_source_is_told_at_once() {
     assert_eq!(format!("{err:?}"), shown);
 }
 
+#[test]
+fn a_key_that_is_there_twice_is_an_error() {
+    for text in [
+        "limits.reason = 1\nlimits.reason = 2",
+        "[limits]\n[limits]",
+        "[limits]\nreason = 1\n[limits]\nquery = 1",
+    ] {
+        let err = from_file(text).unwrap_err();
+        assert!(err.to_string().contains("duplicate key"), "{text}: {err}");
+    }
+    let err =
+        serde_json::from_str::<Settings>(r#"{"enabled": true, "enabled": false}"#).unwrap_err();
+    assert!(
+        err.to_string().starts_with("`enabled` is set twice"),
+        "{err}"
+    );
+}
+
 async fn build_problems(settings: Settings) -> Vec<String> {
     let built = builder().settings(settings).build().await;
     built

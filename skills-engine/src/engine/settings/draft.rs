@@ -1,18 +1,25 @@
 use std::collections::BTreeMap;
+use std::fmt;
 use std::sync::Arc;
 
 use super::key::{Key, find, keys};
 use super::problem::MOST_SHOWN;
-use super::tree::{Node, Table, Tree, segment};
+use super::tree::{Node, Table, Tree, brief_segment, segment};
 use super::{RoleSettings, SettingOrigin, Settings, SettingsError, SettingsProblem, SkillSettings};
 use crate::session::Pattern;
 use crate::skill::{Level, nearest};
 
 /// What was read, and where each value of it stood.
-#[derive(Debug)]
 pub(super) struct Loaded {
     pub(super) settings: Settings,
     pub(super) origins: BTreeMap<String, SettingOrigin>,
+}
+
+/// The values stand in the settings themselves, where nobody changed them.
+impl fmt::Debug for Loaded {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Loaded(..)")
+    }
 }
 
 /// One setting.
@@ -27,6 +34,15 @@ pub(super) enum Target {
 impl Target {
     /// The dotted key.
     pub(super) fn name(&self) -> String {
+        self.name_with(segment)
+    }
+
+    /// The dotted key, short enough for a message.
+    pub(super) fn brief_name(&self) -> String {
+        self.name_with(brief_segment)
+    }
+
+    fn name_with(&self, segment: fn(&str) -> String) -> String {
         match self {
             Self::Key(key) => key.name.to_owned(),
             Self::Role(role) => format!("roles.{}.allow", segment(role)),
@@ -66,7 +82,7 @@ impl Draft {
             match (&*name, node.tree) {
                 ("limits", Tree::Table(limits)) => {
                     for (name, node) in limits {
-                        self.add_key(&format!("limits.{}", segment(&name)), node, origin);
+                        self.add_key(&format!("limits.{}", brief_segment(&name)), node, origin);
                     }
                 }
                 ("roles", Tree::Table(roles)) => {
@@ -85,7 +101,7 @@ impl Draft {
                 }
                 (_, tree) => {
                     let line = node.line;
-                    self.add_key(&segment(&name), Node { tree, line }, origin);
+                    self.add_key(&brief_segment(&name), Node { tree, line }, origin);
                 }
             }
         }
@@ -99,7 +115,7 @@ impl Draft {
     }
 
     fn add_role(&mut self, role: String, node: Node, origin: OriginOf<'_>) {
-        let parent = format!("roles.{}", segment(&role));
+        let parent = format!("roles.{}", brief_segment(&role));
         let target = Target::Role(role);
         let Tree::Table(members) = node.tree else {
             let message = format!(
@@ -119,7 +135,7 @@ impl Draft {
     }
 
     fn add_skill(&mut self, id: String, node: Node, origin: OriginOf<'_>) {
-        let parent = format!("skills.{}", segment(&id));
+        let parent = format!("skills.{}", brief_segment(&id));
         let Tree::Table(members) = node.tree else {
             let message = format!(
                 "`{parent}` cannot be {}; write `{parent}.enabled = false`",
@@ -154,7 +170,7 @@ impl Draft {
                 found = Some(node);
             } else {
                 let near = format!("{parent}.{known}");
-                let name = format!("{parent}.{}", segment(&name));
+                let name = format!("{parent}.{}", brief_segment(&name));
                 self.unknown(&name, Some(&near), origin(node.line));
             }
         }
@@ -163,7 +179,7 @@ impl Draft {
 
     /// Sets one value, or tells what is wrong with it.
     pub(super) fn set(&mut self, target: &Target, node: Node, origin: OriginOf<'_>) {
-        let name = target.name();
+        let name = target.brief_name();
         let at = origin(node.line);
         let result = match target {
             Target::Key(key) => key.set(&mut self.settings, node.tree),
@@ -215,7 +231,7 @@ impl Draft {
         let problems = self.problems.len();
         let mut allow = BTreeMap::new();
         for (pattern, node) in patterns {
-            let key = format!("{name}.{}", segment(&pattern));
+            let key = format!("{name}.{}", brief_segment(&pattern));
             if let Err(fault) = Pattern::parse(&pattern) {
                 let message = format!("`{name}`: {}", fault.message);
                 self.problem(Some(key.clone()), origin(node.line), message);

@@ -33,11 +33,12 @@ pub(super) fn read_into(draft: &mut Draft, path: &Path, may_be_missing: bool) {
     // An editor's mark at the beginning is no part of the text.
     let text = text.strip_prefix('\u{feff}').unwrap_or(&text);
     let lines = Lines::of(text);
-    let (root, mistakes) = DeTable::parse_recoverable(text);
+    let (root, mut mistakes) = DeTable::parse_recoverable(text);
     if mistakes.is_empty() {
         let root = table(root.into_inner(), Some(&lines));
         return draft.add(root, &|line| Some(at(line)));
     }
+    mistakes.sort_by_key(|mistake| mistake.span().map(|span| span.start));
     // The whole of such an error would show the line, with whatever secret is on it.
     for mistake in mistakes.iter().take(MOST_MISTAKES) {
         let line = mistake.span().map(|span| lines.number(span.start));

@@ -7,7 +7,7 @@ use super::tree::{Table, Tree};
 use super::{SettingOrigin, Settings};
 use crate::skill::Level;
 
-/// Characters of a value that later columns are moved for.
+/// Characters of a key or value that later columns are moved for.
 const WIDEST: usize = 40;
 
 /// All settings, with what they are and where that comes from. Printed as a table; secrets are not in it.
@@ -50,10 +50,12 @@ impl SettingsReport {
 impl fmt::Display for SettingsReport {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let width = |text: &str| text.chars().count();
-        let keys = self.rows.iter().map(|row| width(&row.key)).max();
-        let keys = keys.unwrap_or(0);
-        let values = self.rows.iter().map(|row| width(&row.value));
-        let values = values.filter(|width| *width <= WIDEST).max().unwrap_or(0);
+        let column = |text: fn(&SettingRow) -> &str| {
+            let widths = self.rows.iter().map(|row| width(text(row)));
+            widths.filter(|width| *width <= WIDEST).max().unwrap_or(0)
+        };
+        let keys = column(|row| &row.key);
+        let values = column(|row| &row.value);
         for (index, SettingRow { key, value, from }) in self.rows.iter().enumerate() {
             if index > 0 {
                 formatter.write_str("\n")?;

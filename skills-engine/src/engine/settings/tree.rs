@@ -114,11 +114,11 @@ impl fmt::Display for Tree {
 
 fn quote(text: &str, out: &mut String) {
     out.push('"');
-    for character in shown(text, usize::MAX).chars() {
-        if matches!(character, '"') {
-            out.push('\\');
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => out.extend(['\\', character]),
+            other => out.push_str(&shown(other.encode_utf8(&mut [0; 4]), 1)),
         }
-        out.push(character);
     }
     out.push('"');
 }
@@ -130,8 +130,16 @@ pub(super) fn segment(name: &str) -> String {
         return name.to_owned();
     }
     let mut out = String::new();
-    quote(&shown(name, 2 * SHOWN), &mut out);
+    quote(name, &mut out);
     out
+}
+
+/// As [`segment`], and short enough for a message.
+pub(super) fn brief_segment(name: &str) -> String {
+    match name.char_indices().nth(SHOWN) {
+        Some((end, _)) => segment(&format!("{}…", &name[..end])),
+        None => segment(name),
+    }
 }
 
 impl<'de> Deserialize<'de> for Tree {
@@ -193,7 +201,7 @@ impl<'de> Visitor<'de> for TreeVisitor {
         let mut table = Table::new();
         while let Some((name, tree)) = parts.next_entry::<String, Tree>()? {
             if table.contains_key(&name) {
-                let message = format!("`{}` is set twice; set it once", segment(&name));
+                let message = format!("`{}` is set twice; set it once", brief_segment(&name));
                 return Err(serde::de::Error::custom(message));
             }
             table.insert(name, tree.into());

@@ -38,6 +38,7 @@ pub(super) fn read_into(draft: &mut Draft, mut variables: Vec<(OsString, OsStrin
         };
         let key = target.name();
         if let Some(other) = seen.insert(key.clone(), shown_name) {
+            let key = target.brief_name();
             let message = format!("`{key}` is set by `{other}` too; keep one of them");
             draft.problem(Some(key), Some(origin), message);
             continue;
@@ -49,7 +50,7 @@ pub(super) fn read_into(draft: &mut Draft, mut variables: Vec<(OsString, OsStrin
         };
         match tree {
             Ok(tree) => draft.set(&target, tree.into(), &|_| Some(origin.clone())),
-            Err(message) => draft.problem(Some(key), Some(origin), message),
+            Err(message) => draft.problem(Some(target.brief_name()), Some(origin), message),
         }
     }
 }
