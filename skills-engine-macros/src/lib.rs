@@ -38,6 +38,16 @@ use proc_macro::TokenStream;
 ///
 /// On an impl block, of which there may be any number in the crate, only `crate = path`. Its methods under
 /// [`#[skill_tool]`](macro@skill_tool) and [`#[skill_attribute]`](macro@skill_attribute) become members of the skill.
+/// At most one method each, over all blocks, looks at the request of every turn before the skill takes part in it:
+///
+/// | marker | method, sync or async, of `&self` or `self: Arc<Self>` |
+/// |---|---|
+/// | `#[skill(supports)]` | `fn(&self, request: &TurnRequest) -> bool`: whether it takes part |
+/// | `#[skill(on_attach)]` | `fn(&self, request: &mut TurnRequest, cx: &AttachContext)`: what is done then |
+/// | `#[skill(instructions)]` | `fn(&self, request: &TurnRequest) -> Option<String>`: what is shown from CONTEXT on |
+/// | `#[skill(tools)]` | `fn(&self, request: &TurnRequest) -> ToolSelection`: which tools there are |
+///
+/// Each may return a `Result` of that, take a `&AttachContext`, and leave out what it does not need.
 #[proc_macro_attribute]
 pub fn skill(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::skill(options.into(), &item.into()).into()

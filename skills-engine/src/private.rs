@@ -1,5 +1,8 @@
 //! What macro-made code uses. Not public API: anything here may change in any release.
 
+#[path = "private/hooks.rs"]
+mod hooks;
+
 pub use ::inventory;
 pub use ::serde_json;
 use std::any::TypeId;
@@ -10,11 +13,17 @@ use std::sync::Arc;
 
 use serde::Serialize;
 
+pub use self::hooks::{
+    AttachAnswer, AttachParameter, ChangedParameter, HookParameter, InstructionsAnswer,
+    SupportsAnswer, ToolsAnswer, attach_context, changed_request, hook_answer, hook_parameter,
+    pending_hook,
+};
 pub use crate::skill::{
-    Annotations, Argument, Arguments, AttributeContext, AttributeEntry, AttributeFault,
-    AttributeValue, BlockEntry, BoxFuture, Cache, Call, Evaluation, Expose, Fault, Instance, Level,
-    Make, Origin, ParamEntry, Place, ReadEntry, Resources, SkillEntry, SkillType, ToolContext,
-    ToolEntry, ToolOutput, ToolResult,
+    Annotations, Argument, Arguments, AttachContext, AttributeContext, AttributeEntry,
+    AttributeFault, AttributeValue, BlockEntry, BoxFuture, Cache, Call, Evaluation, Expose, Fault,
+    HookAnswer, HookCall, HookEntry, HookFault, HookMethod, Instance, Level, Make, Origin,
+    ParamEntry, Place, ReadEntry, Resources, SkillEntry, SkillType, ToolContext, ToolEntry,
+    ToolOutput, ToolResult, TurnRequest,
 };
 use crate::skill::{Code, SchemaFunction, output_schema_of, schema_of, write_json};
 

@@ -180,6 +180,15 @@ fn module_path<'a>(file: &'a str, declared: &'a [Declared]) -> Vec<&'a str> {
         return vec![&module.name];
     }
     let stem = file.strip_suffix(".rs").unwrap_or(file);
+    // Parts of such a module lie in the folder that has its file's name.
+    let part = declared.iter().find_map(|module| {
+        let folder = module.file.as_deref()?.strip_suffix(".rs")?;
+        let rest = stem.strip_prefix(folder)?.strip_prefix('/')?;
+        Some((&*module.name, rest))
+    });
+    if let Some((module, rest)) = part {
+        return std::iter::once(module).chain(rest.split('/')).collect();
+    }
     let stem = stem.strip_suffix("/mod").unwrap_or(stem);
     let path: Vec<&str> = stem.split('/').collect();
     let known = declared

@@ -69,6 +69,37 @@ impl Bare {
     }
 }
 
+/// Another block.
+#[skill]
+impl Bare {
+    #[skill(supports)]
+    fn supports(&self, _request: &::skills_engine::skill::TurnRequest) -> bool {
+        true
+    }
+
+    #[skill(on_attach)]
+    async fn attach(
+        self: ::std::sync::Arc<Self>,
+        _request: &mut ::skills_engine::skill::TurnRequest,
+        _cx: &::skills_engine::skill::AttachContext,
+    ) -> ::core::result::Result<(), ::std::string::String> {
+        ::core::result::Result::Ok(())
+    }
+
+    #[skill(instructions)]
+    fn text(&self) -> ::core::option::Option<::std::string::String> {
+        ::core::option::Option::None
+    }
+
+    #[skill(tools)]
+    async fn tools(
+        &self,
+        _request: &::skills_engine::skill::TurnRequest,
+    ) -> ::skills_engine::skill::ToolSelection {
+        ::skills_engine::skill::ToolSelection::All
+    }
+}
+
 #[test]
 fn it_works() {
     let bare = ::std::sync::Arc::new(<Bare as ::core::default::Default>::default());

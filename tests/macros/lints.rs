@@ -64,7 +64,9 @@
 
 use std::sync::Arc;
 
-use skills_engine::skill::{AttributeContext, Resources, ToolContext};
+use skills_engine::skill::{
+    AttachContext, AttributeContext, Resources, ToolContext, ToolSelection, TurnRequest,
+};
 use skills_engine::{skill, skill_attribute, skill_tool};
 
 /// A strict skill.
@@ -120,6 +122,31 @@ impl Strict {
     #[skill_attribute(cache = "30s")]
     const fn live(&self, _cx: &AttributeContext) -> u8 {
         self.field
+    }
+
+    /// Whether it takes part.
+    #[skill(supports)]
+    const fn supports(&self) -> bool {
+        self.field > 0
+    }
+
+    /// Attaches.
+    #[skill(on_attach)]
+    async fn attach(&self, request: &mut TurnRequest) -> Result<(), String> {
+        request.text = None;
+        Ok(())
+    }
+
+    /// Watches.
+    #[skill(instructions)]
+    pub(crate) fn instructions(self: Arc<Self>, _cx: &AttachContext) -> Option<String> {
+        None
+    }
+
+    /// Selects.
+    #[skill(tools)]
+    async fn tools(&self, _request: &TurnRequest) -> ToolSelection {
+        ToolSelection::All
     }
 
     /// Lazy.

@@ -19,6 +19,7 @@
 mod arguments;
 mod conditions;
 mod helpdesk;
+mod hooks;
 mod hygiene;
 mod lints;
 mod options;

@@ -3,7 +3,7 @@ use syn::{Attribute, ImplItem, ItemImpl, Path, Type};
 
 use super::Method;
 use crate::attr::{
-    AttributeOptions, BlockOptions, Marker, Role, SKILL, ToolOptions, conditions_of, last_segment,
+    AttributeOptions, BlockOptions, HookKind, Marker, Role, ToolOptions, conditions_of, hook_kind,
     parse_options, take_markers,
 };
 use crate::errors::Errors;
@@ -31,6 +31,7 @@ impl Member {
         let given = match &self.options {
             MemberOptions::Attribute(options) => options.name.as_ref(),
             MemberOptions::Tool(options) => options.name.as_ref(),
+            MemberOptions::Hook(_) => None,
         };
         match given {
             Some(name) => (name.value(), name.span()),
@@ -42,6 +43,7 @@ impl Member {
 pub(crate) enum MemberOptions {
     Attribute(Box<AttributeOptions>),
     Tool(Box<ToolOptions>),
+    Hook(HookKind),
 }
 
 impl Block {
@@ -54,7 +56,6 @@ impl Block {
         let mut members = Vec::new();
         for (position, part) in item.items.iter_mut().enumerate() {
             if let ImplItem::Fn(function) = part {
-                refuse_hooks(&mut function.attrs, errors);
                 let markers = take_markers(&mut function.attrs, errors);
                 if markers.is_empty() {
                     continue;
@@ -62,17 +63,20 @@ impl Block {
                 let method = Method::take(function, errors);
                 for marker in markers {
                     let tokens = marker.options.clone();
+                    let options = match marker.role {
+                        Role::Attribute => {
+                            MemberOptions::Attribute(Box::new(parse_options(tokens, errors)))
+                        }
+                        Role::Tool => MemberOptions::Tool(Box::new(parse_options(tokens, errors))),
+                        Role::Hook => match hook_kind(tokens, marker.span, errors) {
+                            Some(kind) => MemberOptions::Hook(kind),
+                            None => continue,
+                        },
+                    };
                     members.push(Member {
                         position,
                         method: method.clone(),
-                        options: match marker.role {
-                            Role::Attribute => {
-                                MemberOptions::Attribute(Box::new(parse_options(tokens, errors)))
-                            }
-                            Role::Tool => {
-                                MemberOptions::Tool(Box::new(parse_options(tokens, errors)))
-                            }
-                        },
+                        options,
                         conditions: conditions_of(&function.attrs, &marker),
                         marker,
                     });
@@ -86,27 +90,6 @@ impl Block {
             members,
         })
     }
-}
-
-/// `#[skill(..)]` on a method.
-fn refuse_hooks(attrs: &mut Vec<Attribute>, errors: &mut Errors) {
-    attrs.retain(|attr| {
-        if last_segment(attr.path()) != SKILL {
-            return true;
-        }
-        let option = match &attr.meta {
-            syn::Meta::List(list) => format!("unknown option `{}`: ", list.tokens),
-            syn::Meta::Path(_) | syn::Meta::NameValue(_) => String::new(),
-        };
-        errors.add(
-            syn::spanned::Spanned::span(attr.path()),
-            format!(
-                "{option}`#[skill]` belongs on a struct or an impl block; \
-                 a method is marked `#[skill_tool]` or `#[skill_attribute]`"
-            ),
-        );
-        false
-    });
 }
 
 fn self_path(ty: &Type) -> Option<Path> {

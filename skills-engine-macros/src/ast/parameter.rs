@@ -89,6 +89,11 @@ impl Parameter {
         }
     }
 
+    /// Whether it is a `&mut T`.
+    pub(crate) fn is_mutable(&self) -> bool {
+        matches!(&self.ty, Type::Reference(reference) if reference.mutability.is_some())
+    }
+
     pub(crate) fn is_context(&self) -> bool {
         matches!(self.kind, ParameterKind::Context(_))
     }

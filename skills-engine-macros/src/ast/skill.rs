@@ -49,12 +49,18 @@ fn take_field(
     errors: &mut Errors,
 ) {
     for marker in take_markers(&mut field.attrs, errors) {
-        if marker.role == Role::Tool {
-            errors.add(
-                marker.span,
+        let mistake = match marker.role {
+            Role::Attribute => None,
+            Role::Tool => Some(
                 "a field is not an action; write a method in a `#[skill] impl` block, \
                  or mark the field `#[skill_attribute]`",
-            );
+            ),
+            Role::Hook => {
+                Some("`#[skill]` belongs on the struct; mark the field `#[skill_attribute]`")
+            }
+        };
+        if let Some(mistake) = mistake {
+            errors.add(marker.span, mistake);
             continue;
         }
         let member = match &field.ident {

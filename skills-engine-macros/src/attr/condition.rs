@@ -6,13 +6,14 @@ use syn::parse::Parser as _;
 use syn::spanned::Spanned as _;
 use syn::{Attribute, Meta, Path};
 
-use super::{ATTRIBUTE, TOOL};
+use super::{ATTRIBUTE, SKILL, TOOL};
 use crate::errors::Errors;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Role {
     Attribute,
     Tool,
+    Hook,
 }
 
 /// One of our attributes on a member.
@@ -60,9 +61,13 @@ fn take(
             Meta::List(list) => list.tokens.clone(),
             Meta::NameValue(_) => {
                 let name = last_segment(meta.path());
+                let example = match role {
+                    Role::Attribute | Role::Tool => "level = Context",
+                    Role::Hook => "supports",
+                };
                 errors.add(
                     meta.span(),
-                    format!("options stand in parentheses: `#[{name}(level = Context)]`"),
+                    format!("options stand in parentheses: `#[{name}({example})]`"),
                 );
                 TokenStream::new()
             }
@@ -115,6 +120,7 @@ fn role_of(path: &Path) -> Option<Role> {
     match last_segment(path).as_str() {
         ATTRIBUTE => Some(Role::Attribute),
         TOOL => Some(Role::Tool),
+        SKILL => Some(Role::Hook),
         _ => None,
     }
 }

@@ -4,7 +4,7 @@ use syn::{Ident, LitStr, Path};
 
 use super::doc::{Text, description};
 use super::value::{self, SkillLevel};
-use super::{Options, SKILL};
+use super::{HookKind, Options, SKILL};
 
 /// The options of `#[skill]` on a struct.
 #[derive(Default)]
@@ -60,6 +60,7 @@ impl Options for SkillOptions {
 
     fn misplaced(key: &str) -> Option<String> {
         match key {
+            _ if HookKind::WORDS.contains(&key) => Some(hook_elsewhere(key)),
             "level" => Some(
                 "the level a skill starts at is `base_level`; `level` belongs to its members"
                     .to_owned(),
@@ -85,8 +86,17 @@ impl Options for BlockOptions {
     }
 
     fn misplaced(key: &str) -> Option<String> {
+        if HookKind::WORDS.contains(&key) {
+            return Some(hook_elsewhere(key));
+        }
         SkillOptions::KEYS.contains(&key).then(|| {
             format!("`{key}` describes the skill; move it to the `#[skill]` on the struct")
         })
     }
+}
+
+fn hook_elsewhere(word: &str) -> String {
+    format!(
+        "`{word}` marks a method: write `#[{SKILL}({word})]` above it, inside a `#[{SKILL}] impl` block"
+    )
 }

@@ -1,7 +1,7 @@
 use syn::ItemImpl;
 use syn::spanned::Spanned as _;
 
-use super::{Names, attribute, tool};
+use super::{Names, attribute, hook, tool};
 use crate::ast::{Block, Member, MemberOptions};
 use crate::attr::last_segment;
 use crate::errors::Errors;
@@ -48,12 +48,13 @@ pub(crate) fn block(item: &ItemImpl, block: Option<&Block>, errors: &mut Errors)
     }
     let mut attributes = Names::new("attribute");
     let mut tools = Names::new("tool");
+    let mut hooks = Vec::new();
     for (index, member) in block.members.iter().enumerate() {
         if is_marked_again(member, &block.members[..index]) {
             errors.add(
                 member.marker.span,
                 format!(
-                    "`{}` is marked twice; keep one of `#[skill_tool]` and `#[skill_attribute]`",
+                    "`{}` is marked twice; keep one of `#[skill_tool]`, `#[skill_attribute]` and `#[skill(…)]`",
                     member.method.name()
                 ),
             );
@@ -64,6 +65,7 @@ pub(crate) fn block(item: &ItemImpl, block: Option<&Block>, errors: &mut Errors)
                 attribute::method(member, options, &mut attributes, errors);
             }
             MemberOptions::Tool(options) => tool::tool(member, options, &mut tools, errors),
+            MemberOptions::Hook(kind) => hook::hook(member, *kind, &mut hooks, errors),
         }
     }
 }

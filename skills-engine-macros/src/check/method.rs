@@ -36,19 +36,27 @@ pub(super) fn receiver(method: &Method, noun: &str, errors: &mut Errors) {
 
 /// What no member can be.
 pub(super) fn signature(method: &Method, noun: &str, errors: &mut Errors) {
-    let signature = &method.signature;
-    for parameter in &signature.generics.params {
+    let message =
+        format!("{noun} has one schema, so it cannot be generic; write a type, such as `String`");
+    not_generic(method, &message, errors);
+    callable(method, noun, errors);
+}
+
+pub(super) fn not_generic(method: &Method, message: &str, errors: &mut Errors) {
+    for parameter in &method.signature.generics.params {
         match parameter {
             // A call's lifetimes are all the same to the glue.
             GenericParam::Lifetime(_) => {}
-            GenericParam::Type(_) | GenericParam::Const(_) => errors.add(
-                parameter.span(),
-                format!(
-                    "{noun} has one schema, so it cannot be generic; write a type, such as `String`"
-                ),
-            ),
+            GenericParam::Type(_) | GenericParam::Const(_) => {
+                errors.add(parameter.span(), message);
+            }
         }
     }
+}
+
+/// What the engine can call by itself.
+pub(super) fn callable(method: &Method, noun: &str, errors: &mut Errors) {
+    let signature = &method.signature;
     if let Safety::Unsafe(_) = &signature.safety {
         errors.add(
             signature.safety.span(),

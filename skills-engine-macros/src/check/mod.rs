@@ -2,6 +2,7 @@
 
 mod attribute;
 mod block;
+mod hook;
 mod method;
 mod name;
 mod skill;

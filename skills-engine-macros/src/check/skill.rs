@@ -1,9 +1,10 @@
+use proc_macro2::TokenStream;
 use syn::LitStr;
 use syn::spanned::Spanned as _;
 
 use super::{Names, attribute, description, name};
 use crate::ast::SkillStruct;
-use crate::attr::call_site;
+use crate::attr::{HookKind, call_site};
 use crate::errors::Errors;
 use crate::text::kebab_case;
 
@@ -90,7 +91,15 @@ fn path_text(path: &syn::Path) -> String {
 }
 
 /// `#[skill]` on something that is neither a struct nor an impl block.
-pub(crate) fn not_a_skill(item: &syn::Item, errors: &mut Errors) {
+pub(crate) fn not_a_skill(item: &syn::Item, options: &TokenStream, errors: &mut Errors) {
+    let word = options.to_string();
+    if matches!(item, syn::Item::Fn(_)) && HookKind::WORDS.contains(&word.as_str()) {
+        errors.add(
+            call_site(),
+            format!("`#[skill({word})]` belongs on a method inside a `#[skill] impl` block; write `#[skill]` above the `impl`"),
+        );
+        return;
+    }
     let (span, noun) = match item {
         syn::Item::Enum(item) => (item.enum_token.span(), "an enum"),
         syn::Item::Union(item) => (item.union_token.span(), "a union"),

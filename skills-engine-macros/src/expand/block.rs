@@ -4,7 +4,7 @@ use syn::spanned::Spanned as _;
 
 use super::glue::{Private, at};
 use super::parts::{self, place};
-use super::{attribute, tool};
+use super::{attribute, hook, tool};
 use crate::ast::{Block, MemberOptions};
 use crate::attr::last_segment;
 
@@ -20,6 +20,7 @@ pub(super) fn glue(block: &Block) -> TokenStream {
     let place = place(&private);
     let mut attributes = Vec::new();
     let mut tools = Vec::new();
+    let mut hooks = Vec::new();
     for member in &block.members {
         match &member.options {
             MemberOptions::Attribute(options) => {
@@ -28,6 +29,7 @@ pub(super) fn glue(block: &Block) -> TokenStream {
             MemberOptions::Tool(options) => {
                 tools.push(tool::entry(member, options, block, &source));
             }
+            MemberOptions::Hook(kind) => hooks.push(hook::method(member, *kind, block, &source)),
         }
     }
     let probes = probes(block);
@@ -39,6 +41,7 @@ pub(super) fn glue(block: &Block) -> TokenStream {
             use #private::{FailedPlain as _, NoSchema as _, NotOption as _, OutputPlain as _, ReturnedPlain as _, TypeOfPlain as _};
             static __ATTRIBUTES: &[#private::AttributeEntry] = &[#(#attributes),*];
             static __TOOLS: &[#private::ToolEntry] = &[#(#tools),*];
+            static __HOOKS: &[#private::HookMethod] = &[#(#hooks),*];
             #private::inventory::submit! {
                 #private::BlockEntry {
                     type_id: #private::skill_type_id::<#self_ty>,
@@ -46,6 +49,7 @@ pub(super) fn glue(block: &Block) -> TokenStream {
                     place: #place,
                     attributes: __ATTRIBUTES,
                     tools: __TOOLS,
+                    hooks: __HOOKS,
                 }
             }
             #probes

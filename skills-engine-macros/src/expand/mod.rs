@@ -3,6 +3,7 @@
 mod attribute;
 mod block;
 mod glue;
+mod hook;
 mod parts;
 mod skill;
 mod tool;
@@ -18,12 +19,15 @@ use crate::errors::Errors;
 
 /// `#[skill]`.
 pub(crate) fn skill(options: TokenStream, item: &TokenStream) -> TokenStream {
+    if options.to_string() == parts::PROBE {
+        return TokenStream::new();
+    }
     let mut errors = Errors::default();
     match syn::parse2::<Item>(item.clone()) {
         Ok(Item::Struct(item)) => on_struct(options, item, errors),
         Ok(Item::Impl(item)) => on_block(options, item, errors),
         Ok(other) => {
-            check::not_a_skill(&other, &mut errors);
+            check::not_a_skill(&other, &options, &mut errors);
             with_errors(item, errors, None)
         }
         Err(err) => {

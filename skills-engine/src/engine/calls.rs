@@ -135,6 +135,7 @@ impl Turn {
             Arc::clone(&self.scope),
             Arc::clone(&self.visibility) as Arc<dyn Visibility>,
             Arc::clone(&call.id),
+            Arc::clone(skill),
             Actor::Model,
             tool,
         );

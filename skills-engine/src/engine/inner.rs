@@ -200,6 +200,7 @@ impl EngineInner {
             return;
         }
         cell.values.close();
+        cell.scope.values.clear_states();
         let removed = self
             .sessions
             .remove_if(cell.key().as_str(), |held, ()| Arc::ptr_eq(&held.0, cell));

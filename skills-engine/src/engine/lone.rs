@@ -72,7 +72,7 @@ impl LoneSkill {
     pub(crate) async fn view(
         &self,
         level: Level,
-        cx: &AttributeContext,
+        cx: AttributeContext,
         clock: &Arc<dyn Clock>,
     ) -> View {
         let layout = self.layout(level);
@@ -84,14 +84,14 @@ impl LoneSkill {
             limits: &self.limits,
         };
         // Each view is one of a turn of its own.
-        let viewer = Viewer {
+        let mut viewer = Viewer {
             cx,
             session: &self.kept,
             turn: &OwnValues::default(),
         };
         let mut live = LiveValues::default();
         let visible = layout.live.iter().copied();
-        evaluator.evaluate(visible, &viewer, &mut live).await;
+        evaluator.evaluate(visible, &mut viewer, &mut live).await;
         View::new(Arc::clone(&self.epoch), layout, Arc::default(), live)
     }
     /// What there is to see once the host set the skill to a level.

@@ -1,5 +1,7 @@
 use std::borrow::Cow;
 
+use crate::skill::folded;
+
 /// A skill as a search is given it.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -99,11 +101,6 @@ fn weight(term: &str, text: &str, whole: u32, part: u32) -> u32 {
 fn words(text: &str) -> impl Iterator<Item = &str> {
     text.split(|letter: char| !letter.is_alphanumeric())
         .filter(|word| !word.is_empty())
-}
-
-/// Upper case first, so that letters with several lower-case forms, such as the sigmas, come out as one.
-fn folded(text: &str) -> String {
-    text.to_uppercase().to_lowercase()
 }
 
 #[cfg(test)]

@@ -92,10 +92,11 @@ impl Turn {
     pub(super) fn new(
         engine: Arc<EngineInner>,
         cell: Arc<Cell>,
-        request: TurnRequest,
+        mut request: TurnRequest,
         lists: Arc<[AllowList]>,
     ) -> Self {
         let id = cell.next_turn();
+        request.session = Some(Arc::clone(&cell.scope));
         let scope = TurnScope::new(Arc::clone(&cell.scope), id, request);
         let epoch = engine.epoch_of_turn();
         let core = Arc::new(TurnCore::new(engine, cell, epoch, id, lists));
@@ -221,13 +222,15 @@ impl Turn {
                 clock: &engine.clock,
                 limits: &engine.limits,
             };
-            let viewer = Viewer {
-                cx: &cx,
+            let mut viewer = Viewer {
+                cx,
                 session: &cell.values,
                 turn: &self.values,
             };
             let live = layout.live.iter().copied();
-            evaluator.evaluate(live, &viewer, &mut self.scratch).await;
+            evaluator
+                .evaluate(live, &mut viewer, &mut self.scratch)
+                .await;
         } else if !self.scratch.is_empty() {
             self.scratch = LiveValues::default();
         }

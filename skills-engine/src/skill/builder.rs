@@ -1,6 +1,9 @@
 use std::borrow::Cow;
 
-use super::{Attribute, Code, Fault, Level, Skill, SkillDefinition, Tool, check_skill_id};
+use super::{
+    AttachContext, Attribute, Code, Fault, HookAnswer, Hooks, Level, Skill, SkillDefinition, Tool,
+    ToolSelection, TurnRequest, check_skill_id,
+};
 
 /// Makes a skill without a Rust type.
 ///
@@ -22,6 +25,7 @@ pub struct SkillBuilder {
     attributes: Vec<Attribute>,
     tools: Vec<Tool>,
     instructions: Option<String>,
+    hooks: Hooks,
 }
 
 impl SkillBuilder {
@@ -33,6 +37,7 @@ impl SkillBuilder {
             attributes: Vec::new(),
             tools: Vec::new(),
             instructions: None,
+            hooks: Hooks::new(),
         }
     }
 
@@ -90,6 +95,48 @@ impl SkillBuilder {
         self
     }
 
+    /// Sets what says whether the skill takes part in a turn; see [`Hooks`].
+    pub fn supports<R: HookAnswer<bool>>(
+        mut self,
+        hook: impl Fn(&TurnRequest) -> R + Send + Sync + 'static,
+    ) -> Self {
+        self.hooks = self.hooks.supports(hook);
+        self
+    }
+
+    /// Sets what is done when the skill takes part in a turn; see [`Hooks`].
+    pub fn on_attach<R: HookAnswer<()>>(
+        mut self,
+        hook: impl Fn(&mut TurnRequest, &AttachContext) -> R + Send + Sync + 'static,
+    ) -> Self {
+        self.hooks = self.hooks.on_attach(hook);
+        self
+    }
+
+    /// Sets what gives a turn's own instructions, shown from CONTEXT on after those of every turn; see [`Hooks`].
+    pub fn dynamic_instructions<R: HookAnswer<Option<String>>>(
+        mut self,
+        hook: impl Fn(&TurnRequest) -> R + Send + Sync + 'static,
+    ) -> Self {
+        self.hooks = self.hooks.instructions(hook);
+        self
+    }
+
+    /// Sets what selects the tools of a turn; see [`Hooks`].
+    pub fn dynamic_tools<R: HookAnswer<ToolSelection>>(
+        mut self,
+        hook: impl Fn(&TurnRequest) -> R + Send + Sync + 'static,
+    ) -> Self {
+        self.hooks = self.hooks.tools(hook);
+        self
+    }
+
+    /// Sets all hooks at once, in place of earlier ones: for those that wait.
+    pub fn hooks(mut self, hooks: Hooks) -> Self {
+        self.hooks = hooks;
+        self
+    }
+
     /// Adds an attribute.
     pub fn attribute(mut self, attribute: Attribute) -> Self {
         self.attributes.push(attribute);
@@ -113,6 +160,7 @@ impl SkillBuilder {
             attributes,
             tools,
             instructions,
+            hooks,
         } = self;
         check_skill_id(&definition.id)?;
         for attribute in &attributes {
@@ -138,6 +186,7 @@ impl SkillBuilder {
             attributes,
             tools,
             instructions,
+            hooks,
         })
     }
 }
@@ -166,6 +215,7 @@ pub struct BuiltSkill {
     attributes: Vec<Attribute>,
     tools: Vec<Tool>,
     instructions: Option<String>,
+    hooks: Hooks,
 }
 
 impl Skill for BuiltSkill {
@@ -183,5 +233,9 @@ impl Skill for BuiltSkill {
 
     fn instructions(&self) -> Option<&str> {
         self.instructions.as_deref()
+    }
+
+    fn hooks(&self) -> Option<&Hooks> {
+        (!self.hooks.is_empty()).then_some(&self.hooks)
     }
 }

@@ -1,62 +1,23 @@
-use std::any::{Any, TypeId};
-use std::collections::HashMap;
 use std::fmt;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock, Weak};
+use std::sync::{Arc, Mutex, Weak};
 
 use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::Notify;
 
 use super::note::{Author, MOST_NOTES, Notebook, checked_data, too_many};
+use super::values::SessionValues;
 use super::visibility::no_visibility;
 use super::{Actor, Fault, Principal, SessionId, TurnId, TurnRequest, Visibility, lock};
-
-/// Values of the host by type, as a session carries them to its tools.
-#[derive(Default)]
-pub(crate) struct HostValues {
-    // Most sessions carry none, and must then cost no map.
-    values: OnceLock<Box<RwLock<ValueMap>>>,
-}
-
-type ValueMap = HashMap<TypeId, Arc<dyn Any + Send + Sync>>;
-
-impl HostValues {
-    /// Puts a value, replacing an earlier one of its type.
-    pub(crate) fn put<T: Send + Sync + 'static>(&self, value: T) {
-        let map = self.values.get_or_init(Box::default);
-        let replaced = map
-            .write()
-            .unwrap_or_else(PoisonError::into_inner)
-            .insert(TypeId::of::<T>(), Arc::new(value));
-        // Not under the lock: its end may look at the session.
-        drop(replaced);
-    }
-
-    /// The value of a type, if one was put.
-    pub(crate) fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        let map = self
-            .values
-            .get()?
-            .read()
-            .unwrap_or_else(PoisonError::into_inner);
-        map.get(&TypeId::of::<T>()).cloned()?.downcast().ok()
-    }
-}
-
-impl fmt::Debug for HostValues {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter.write_str("HostValues")
-    }
-}
 
 /// What lasts as long as a session and is handed to its tools.
 #[derive(Debug)]
 pub struct SessionScope {
     pub(crate) id: SessionId,
     pub(crate) principal: Principal,
-    pub(crate) values: HostValues,
+    pub(crate) values: SessionValues,
     /// Tells this session from others of the same name before and after it: a count from 1, kept by the engine.
     pub(crate) incarnation: u64,
     pub(crate) audit_chain: ChainState,
@@ -67,7 +28,7 @@ impl SessionScope {
         Self {
             id,
             principal,
-            values: HostValues::default(),
+            values: SessionValues::default(),
             incarnation,
             audit_chain: ChainState::default(),
         }
@@ -171,7 +132,7 @@ impl TurnScope {
         true
     }
 
-    fn detached() -> Arc<Self> {
+    pub(crate) fn detached() -> Arc<Self> {
         let id = SessionId::new("detached").expect("the id is a legal one");
         let session = Arc::new(SessionScope::new(id, Principal::local(), 0));
         Arc::new(Self::new(session, TurnId(0), TurnRequest::empty()))
@@ -200,6 +161,7 @@ struct CallScope {
     // Not in the turn's scope: evaluations of attributes hold that for as long as they like, and this holds the session.
     visibility: Arc<dyn Visibility>,
     id: Arc<str>,
+    skill: Arc<str>,
     actor: Actor,
     /// The position of the tool in the turn's registry.
     tool: u32,
@@ -215,6 +177,7 @@ impl fmt::Debug for CallScope {
             .debug_struct("CallScope")
             .field("turn", &self.turn)
             .field("id", &self.id)
+            .field("skill", &self.skill)
             .field("actor", &self.actor)
             .finish_non_exhaustive()
     }
@@ -225,6 +188,7 @@ impl ToolContext {
         turn: Arc<TurnScope>,
         visibility: Arc<dyn Visibility>,
         id: Arc<str>,
+        skill: Arc<str>,
         actor: Actor,
         tool: u32,
     ) -> Self {
@@ -232,6 +196,7 @@ impl ToolContext {
             turn,
             visibility,
             id,
+            skill,
             actor,
             tool,
             noted: AtomicU32::new(0),
@@ -250,6 +215,7 @@ impl ToolContext {
             TurnScope::detached(),
             no_visibility(),
             "detached".into(),
+            Arc::default(),
             Actor::Host,
             0,
         )
@@ -295,6 +261,31 @@ impl ToolContext {
     #[must_use]
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
         self.call.turn.session.values.get()
+    }
+
+    /// What the skill keeps of a type in this session; gone with the session, and no other skill's or session's.
+    #[must_use]
+    pub fn state<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.call.turn.session.values.state(&self.call.skill)
+    }
+
+    /// Keeps a value for the skill in this session, replacing an earlier one of its type.
+    pub fn set_state<T: Send + Sync + 'static>(&self, value: T) {
+        self.call
+            .turn
+            .session
+            .values
+            .set_state(&self.call.skill, value);
+    }
+
+    /// What the skill keeps of a type in this session; made when there is nothing yet. Of two made at once, the first
+    /// one stays.
+    pub fn state_or_init<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> Arc<T> {
+        self.call
+            .turn
+            .session
+            .values
+            .state_or_init(&self.call.skill, make)
     }
 
     /// Whether nobody waits for the result any more: the call timed out, or its turn was dropped.
@@ -383,20 +374,27 @@ pub(crate) struct Viewpoint {
 #[derive(Clone, Debug)]
 pub struct AttributeContext {
     turn: Arc<TurnScope>,
+    skill: Arc<str>,
     /// The position of the attribute in the turn's registry.
     attribute: u32,
 }
 
 impl AttributeContext {
+    /// The context of the attributes of no skill yet.
     pub(crate) fn new(turn: Arc<TurnScope>) -> Self {
-        Self { turn, attribute: 0 }
+        Self {
+            turn,
+            skill: Arc::default(),
+            attribute: 0,
+        }
     }
 
-    /// The same context for one attribute.
-    pub(crate) fn of(&self, attribute: u32) -> Self {
-        Self {
-            turn: Arc::clone(&self.turn),
-            attribute,
+    /// Makes it the context of one attribute of a skill.
+    pub(crate) fn enter(&mut self, skill: &Arc<str>, attribute: u32) {
+        self.attribute = attribute;
+        // Neighbors are mostly of one skill, and counting references costs more than most values.
+        if !Arc::ptr_eq(&self.skill, skill) {
+            self.skill = Arc::clone(skill);
         }
     }
 
@@ -458,21 +456,21 @@ impl AttributeContext {
         let author = Author::Attribute(self.attribute);
         self.turn.note(author, Actor::Model, event, data)
     }
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
+    /// What the skill keeps of a type in this session; gone with the session, and no other skill's or session's.
+    #[must_use]
+    pub fn state<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
+        self.turn.session.values.state(&self.skill)
+    }
 
-    #[test]
-    fn host_values_are_found_by_type() {
-        let values = HostValues::default();
-        assert_eq!(values.get::<u32>(), None);
-        values.put(7_u32);
-        values.put("tenant");
-        assert_eq!(values.get::<u32>().as_deref(), Some(&7));
-        assert_eq!(values.get::<&str>().as_deref(), Some(&"tenant"));
-        values.put(8_u32);
-        assert_eq!(values.get::<u32>().as_deref(), Some(&8));
+    /// Keeps a value for the skill in this session, replacing an earlier one of its type.
+    pub fn set_state<T: Send + Sync + 'static>(&self, value: T) {
+        self.turn.session.values.set_state(&self.skill, value);
+    }
+
+    /// What the skill keeps of a type in this session; made when there is nothing yet. Of two made at once, the first
+    /// one stays.
+    pub fn state_or_init<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> Arc<T> {
+        self.turn.session.values.state_or_init(&self.skill, make)
     }
 }

@@ -7,8 +7,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use super::attribute::ValueFuture;
 use super::{
-    Annotations, AttributeContext, AttributeFault, Cache, Call, Evaluation, Expose, Instance,
-    Level, SchemaFunction, ToolContext,
+    Annotations, AttachContext, AttributeContext, AttributeFault, Cache, Call, Evaluation, Expose,
+    HookCall, Instance, Level, SchemaFunction, ToolContext, ToolSelection, TurnRequest,
 };
 
 /// A place in source code.
@@ -220,6 +220,48 @@ pub struct BlockEntry {
     pub attributes: &'static [AttributeEntry],
     /// Its tools, in order.
     pub tools: &'static [ToolEntry],
+    /// Its methods that look at requests, in order.
+    pub hooks: &'static [HookMethod],
+}
+
+/// An annotated method that looks at requests.
+#[derive(Clone, Copy, Debug)]
+#[expect(clippy::exhaustive_structs, reason = "macro-made code constructs it")]
+pub struct HookMethod {
+    /// Name of the method.
+    pub name: &'static str,
+    /// What it is for, and how it is begun.
+    pub entry: HookEntry,
+}
+
+/// What a hook is for, and how it is begun.
+#[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
+pub enum HookEntry {
+    /// Whether the skill takes part.
+    Supports(AskEntry<bool>),
+    /// What is done when it does.
+    OnAttach(for<'a> fn(&Instance, &'a mut TurnRequest, &'a AttachContext) -> HookCall<'a, ()>),
+    /// The turn's own instructions.
+    Instructions(AskEntry<Option<String>>),
+    /// The turn's selection of tools.
+    Tools(AskEntry<ToolSelection>),
+}
+
+/// Begins a hook that only reads the request.
+type AskEntry<T> = for<'a> fn(&Instance, &'a TurnRequest, &'a AttachContext) -> HookCall<'a, T>;
+
+impl HookEntry {
+    /// The marker of its method, as in `#[skill(supports)]`.
+    #[must_use]
+    pub const fn marker(&self) -> &'static str {
+        match self {
+            Self::Supports(_) => "supports",
+            Self::OnAttach(_) => "on_attach",
+            Self::Instructions(_) => "instructions",
+            Self::Tools(_) => "tools",
+        }
+    }
 }
 
 /// How an annotated attribute is read.

@@ -1,11 +1,14 @@
 //! What a skill is: the [`Skill`] trait, its definitions, and what its members are given.
 
 mod arguments;
+mod attach;
 mod attribute;
 mod builder;
 mod clock;
 mod context;
 mod fault;
+pub mod gates;
+mod hooks;
 mod identity;
 mod level;
 mod limits;
@@ -19,6 +22,7 @@ mod request;
 mod schema;
 mod text;
 mod tool;
+mod values;
 mod visibility;
 
 use std::any::Any;
@@ -27,6 +31,7 @@ use std::fmt;
 use std::sync::Arc;
 
 pub use self::arguments::{Argument, Arguments};
+pub use self::attach::AttachContext;
 pub use self::attribute::{
     Attribute, AttributeDefinition, AttributeFault, AttributeValue, Cache, Evaluation,
 };
@@ -37,12 +42,13 @@ pub use self::clock::{Clock, SystemClock, Timestamp};
 pub use self::context::{AttributeContext, Progress, SessionScope, ToolContext};
 pub(crate) use self::context::{TurnScope, Viewpoint};
 pub use self::fault::{Code, Fault};
+pub use self::hooks::{HookAnswer, HookCall, HookFault, Hooks, ToolSelection};
 pub use self::identity::{Actor, Principal, SessionId, TurnId};
 pub use self::level::{Expose, Level, UnknownLevel};
 pub use self::limits::Limits;
 pub use self::linked::{
-    AttributeEntry, BlockEntry, Make, MissingResource, Origin, ParamEntry, Place, ReadEntry,
-    Resources, SkillEntry, SkillType, ToolEntry,
+    AttributeEntry, BlockEntry, HookEntry, HookMethod, Make, MissingResource, Origin, ParamEntry,
+    Place, ReadEntry, Resources, SkillEntry, SkillType, ToolEntry,
 };
 pub(crate) use self::lock::lock;
 pub use self::name::{check_skill_id, check_tool_name, words_of};
@@ -51,7 +57,7 @@ pub use self::output::{Content, IntoToolResult, ToolOutput};
 pub use self::request::{Message, TurnRequest};
 pub(crate) use self::schema::SchemaCache;
 pub use self::schema::{SchemaFunction, normalize_schema, output_schema_of, schema_of};
-pub(crate) use self::text::{is_hidden, nearest, push_visible, shown};
+pub(crate) use self::text::{folded, is_hidden, nearest, push_visible, shown};
 pub(crate) use self::tool::ToolHandler;
 pub use self::tool::{
     Annotations, Call, InputSchema, NoArguments, Tool, ToolDefinition, ToolResult,
@@ -86,6 +92,11 @@ pub trait Skill: Send + Sync + 'static {
 
     /// Text shown to the model from CONTEXT on, if the skill has any.
     fn instructions(&self) -> Option<&str> {
+        None
+    }
+
+    /// What the skill has to say about each request before it takes part in a turn; `None` when nothing.
+    fn hooks(&self) -> Option<&Hooks> {
         None
     }
 

@@ -4,7 +4,8 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::Progress;
+use super::context::SessionScope;
+use super::{Principal, Progress, SessionId};
 
 /// A message of the conversation, as a skill may look at it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -31,6 +32,8 @@ pub struct TurnRequest {
     /// The roles that the session's principal has from this turn on.
     pub(crate) roles: Option<Vec<String>>,
     pub(crate) progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
+    /// The session, once a turn of it began.
+    pub(crate) session: Option<Arc<SessionScope>>,
 }
 
 impl TurnRequest {
@@ -46,6 +49,18 @@ impl TurnRequest {
     #[must_use]
     pub fn empty() -> Self {
         Self::default()
+    }
+
+    /// Who asks, once the turn began.
+    #[must_use]
+    pub fn principal(&self) -> Option<&Principal> {
+        self.session.as_ref().map(|session| &session.principal)
+    }
+
+    /// The session that asks, once the turn began.
+    #[must_use]
+    pub fn session_id(&self) -> Option<&SessionId> {
+        self.session.as_ref().map(|session| &session.id)
     }
 
     /// Attaches a value for skills to read.
@@ -113,6 +128,7 @@ impl fmt::Debug for TurnRequest {
             lists,
             roles,
             progress: _,
+            session: _,
         } = self;
         formatter
             .debug_struct("TurnRequest")

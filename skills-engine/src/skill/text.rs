@@ -80,6 +80,61 @@ pub(crate) fn shown_ends(text: &str, most: usize) -> String {
     out
 }
 
+/// A text without regard to case.
+///
+/// Upper case first, so that letters with several lower-case forms come out as one, and letter by letter, so that none
+/// depends on where it stands: as the sigmas.
+pub(crate) fn folded(text: &str) -> String {
+    text.chars()
+        .flat_map(char::to_uppercase)
+        .flat_map(char::to_lowercase)
+        .collect()
+}
+
+/// Whether a part of a text is a whole word, or several: no word goes on beyond its ends.
+pub(crate) fn is_word_at(text: &str, start: usize, end: usize) -> bool {
+    let part = &text[start..end];
+    let goes_on = |before: Option<char>, after: Option<char>| {
+        before.zip(after).is_some_and(|(before, after)| {
+            (is_of_word(before)
+                && is_of_word(after)
+                && !is_spaceless(before)
+                && !is_spaceless(after))
+                || is_combining(after)
+        })
+    };
+    !goes_on(text[..start].chars().next_back(), part.chars().next())
+        && !goes_on(part.chars().next_back(), text[end..].chars().next())
+}
+
+fn is_of_word(letter: char) -> bool {
+    letter.is_alphanumeric() || letter == '_' || is_combining(letter)
+}
+
+/// The common combining marks; those of single scripts are alphabetic, mostly.
+fn is_combining(letter: char) -> bool {
+    matches!(u32::from(letter), 0x300..=0x36F | 0x1AB0..=0x1AFF | 0x1DC0..=0x1DFF | 0x20D0..=0x20FF)
+}
+
+/// Letters of scripts that put no space between words: Thai, Lao, Myanmar, Khmer, Chinese and Japanese.
+fn is_spaceless(letter: char) -> bool {
+    matches!(
+        u32::from(letter),
+        0xE00..=0xEFF
+            | 0x1000..=0x109F
+            | 0x1780..=0x17FF
+            | 0x2E80..=0x2FDF
+            | 0x3005..=0x3007
+            | 0x3040..=0x30FF
+            | 0x31F0..=0x31FF
+            | 0x3400..=0x4DBF
+            | 0x4E00..=0x9FFF
+            | 0xF900..=0xFAFF
+            | 0xFF66..=0xFF9F
+            | 0x2_0000..=0x3_23AF
+    )
+}
+
 /// The name that a mistyped word most likely means: at most a third of its letters differ, case and `_` aside.
 pub(crate) fn nearest<'n>(word: &str, names: impl Iterator<Item = &'n str>) -> Option<&'n str> {
     const LONGEST: usize = 64;

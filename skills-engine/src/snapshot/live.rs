@@ -106,7 +106,7 @@ impl LiveTable {
 
 /// Who looks.
 pub(crate) struct Viewer<'a> {
-    pub(crate) cx: &'a AttributeContext,
+    pub(crate) cx: AttributeContext,
     pub(crate) session: &'a OwnValues,
     pub(crate) turn: &'a OwnValues,
 }
@@ -132,16 +132,18 @@ impl Evaluator<'_> {
     pub(crate) async fn evaluate(
         &self,
         attributes: impl Iterator<Item = AttributeIndex>,
-        viewer: &Viewer<'_>,
+        viewer: &mut Viewer<'_>,
         values: &mut LiveValues,
     ) {
         values.clear();
         let mut waiting = Vec::new();
         for index in attributes {
             let attribute = self.registry.attribute(index);
+            let skill = &self.registry.skill(attribute.skill).id;
+            viewer.cx.enter(skill, index);
             let span = tracing::debug_span!(
                 "attribute",
-                skill = %self.registry.skill(attribute.skill).id,
+                skill = %skill,
                 attribute = %attribute.name,
             );
             let _entered = span.enter();
@@ -183,8 +185,9 @@ impl Evaluator<'_> {
     ) {
         let start = values.bytes.len();
         let bytes = &mut values.bytes;
-        let cx = viewer.cx.of(index);
-        let result = catch_unwind(AssertUnwindSafe(|| attribute.reader.read_now(&cx, bytes)));
+        let result = catch_unwind(AssertUnwindSafe(|| {
+            attribute.reader.read_now(&viewer.cx, bytes)
+        }));
         let status = match result {
             Ok(Some(Ok(()))) => None,
             Ok(Some(Err(fault))) => {
@@ -237,7 +240,7 @@ impl Evaluator<'_> {
             span,
             bounds: Bounds::new(self.limits),
         };
-        match slot.ask(attribute, &viewer.cx.of(index), timeout, &around) {
+        match slot.ask(attribute, &viewer.cx, timeout, &around) {
             Asked::Now(shown) => {
                 self.keep(index, viewer, &shown);
                 let entry = self.settle(index, shown, &mut values.bytes);

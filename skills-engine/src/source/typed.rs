@@ -6,8 +6,8 @@ use std::time::Duration;
 
 use crate::skill::{
     Attribute, AttributeContext, AttributeDefinition, AttributeEntry, AttributeReader, BlockEntry,
-    Evaluation, InputSchema, Instance, Place, ReadEntry, Skill, SkillDefinition, SkillEntry, Tool,
-    ToolDefinition, ToolEntry, ToolHandler,
+    Evaluation, Hooks, InputSchema, Instance, Place, ReadEntry, Skill, SkillDefinition, SkillEntry,
+    Tool, ToolDefinition, ToolEntry, ToolHandler,
 };
 
 /// A skill made of an annotated type and one instance of it.
@@ -15,6 +15,7 @@ struct TypedSkill {
     definition: SkillDefinition,
     attributes: Vec<Attribute>,
     tools: Vec<Tool>,
+    hooks: Hooks,
     instance: Instance,
 }
 
@@ -29,6 +30,10 @@ impl Skill for TypedSkill {
 
     fn tools(&self) -> &[Tool] {
         &self.tools
+    }
+
+    fn hooks(&self) -> Option<&Hooks> {
+        (!self.hooks.is_empty()).then_some(&self.hooks)
     }
 
     fn instance(&self) -> Option<Instance> {
@@ -73,6 +78,8 @@ pub(crate) fn typed_skill(
         }
     }
     let mut tools = Vec::new();
+    let mut hooks = Hooks::new();
+    let mut places: HashMap<&str, (&str, Place)> = HashMap::new();
     for block in blocks {
         for attribute in block.attributes {
             names.claim("attribute", attribute.name, block.place, &mut problems);
@@ -81,6 +88,17 @@ pub(crate) fn typed_skill(
         for tool in block.tools {
             names.claim("tool", tool.name, block.place, &mut problems);
             tools.push(tool_of(tool, &instance));
+        }
+        for method in block.hooks {
+            let marker = method.entry.marker();
+            let second = (method.name, block.place);
+            if let Some(first) = places.insert(marker, second) {
+                problems.push(format!(
+                    "skill `{id}` (type `{}`) has two methods marked `#[skill({marker})]`, `{}` in the block at {} and `{}` in the block at {}; keep one",
+                    entry.origin.type_name, first.0, first.1, second.0, second.1,
+                ));
+            }
+            hooks = hooks.method(method.entry, &instance);
         }
     }
     if !problems.is_empty() {
@@ -103,6 +121,7 @@ pub(crate) fn typed_skill(
         definition,
         attributes,
         tools,
+        hooks,
         instance,
     }))
 }

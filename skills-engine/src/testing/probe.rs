@@ -119,7 +119,7 @@ impl Probe {
     /// All that a model sees of the skill at a level. Live attributes are evaluated, within the engine's default limits.
     pub async fn view(&self, level: Level) -> View {
         let (cx, clock) = (self.attribute_context(), &self.clock);
-        self.skill.view(level, &cx, clock).await
+        self.skill.view(level, cx, clock).await
     }
 
     /// The snapshot at a level, with the values that its attributes have now; [`View::snapshot`] says what it holds.
@@ -154,6 +154,7 @@ impl Probe {
             self.turn(),
             no_visibility(),
             "probe".into(),
+            self.id().into(),
             Actor::Model,
             index,
         );
@@ -267,7 +268,9 @@ impl Probe {
     }
 
     fn attribute_context(&self) -> AttributeContext {
-        AttributeContext::new(self.turn())
+        let mut cx = AttributeContext::new(self.turn());
+        cx.enter(&self.id().into(), 0);
+        cx
     }
 }
 

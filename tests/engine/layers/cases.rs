@@ -162,6 +162,12 @@ fn other_departures_are_reported() {
             "private.rs:1: `__private` uses `session`, which is not above it",
         ),
         (
+            "the limit in a part of the exception",
+            "private/hooks.rs",
+            "use crate::session::Session;",
+            "private/hooks.rs:1: `__private` uses `session`, which is not above it",
+        ),
+        (
             "use of the exception",
             "session.rs",
             "use crate::__private::instance;",
