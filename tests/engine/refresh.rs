@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use skills_engine::engine::RefreshReport;
 use skills_engine::skill::{BoxFuture, BuiltSkill, Code, Fault, Skill, SkillBuilder};
 use skills_engine::source::SkillSource;
 use skills_engine::testing::ManualClock;
@@ -109,7 +110,7 @@ async fn a_turn_keeps_what_it_began_with_and_the_next_one_sees_the_refresh() {
     let mut last = turn(&session).await;
     assert_eq!(tools(&last.view().await.unwrap()), ["notes__list"]);
     // Nothing new is nothing changed.
-    assert_eq!(engine.refresh().await.unwrap(), Default::default());
+    assert_eq!(engine.refresh().await.unwrap(), RefreshReport::default());
     assert!(last.view().await.unwrap().is_unchanged());
 }
 
