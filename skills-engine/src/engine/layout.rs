@@ -7,6 +7,7 @@ use sha2::{Digest as _, Sha256};
 use super::epoch::Epoch;
 use super::rights::{Rights, is_let_through};
 use crate::registry::{AttributeIndex, SkillIndex, ToolIndex};
+use crate::session::SkillFacts;
 use crate::skill::{Evaluation, Level};
 use crate::tools::Dialect;
 
@@ -26,6 +27,19 @@ pub(crate) struct Shown {
     pub(crate) ceiling: Option<Level>,
     /// Whether someone other than the model opened the skill, where that counts.
     pub(crate) is_opened: bool,
+}
+
+impl Shown {
+    /// How it is shown to a session that did not move it.
+    pub(crate) fn unmoved(skill: SkillIndex, facts: SkillFacts) -> Self {
+        let ceiling = facts.outer_ceiling();
+        Self {
+            skill,
+            level: ceiling.map_or(facts.base, |ceiling| ceiling.min(facts.base)),
+            ceiling: None,
+            is_opened: false,
+        }
+    }
 }
 
 impl Step {
@@ -286,15 +300,7 @@ fn special(epoch: &Epoch, rights: &Rights, deviations: &[Step]) -> Vec<Shown> {
 
 /// How the catalogue shows a skill to a session that did not move it.
 pub(crate) fn unmoved(epoch: &Epoch, rights: &Rights, skill: SkillIndex) -> Shown {
-    let facts = rights.skill(&epoch.registry, skill);
-    Shown {
-        skill,
-        level: facts
-            .outer_ceiling()
-            .map_or(facts.base, |ceiling| ceiling.min(facts.base)),
-        ceiling: None,
-        is_opened: false,
-    }
+    Shown::unmoved(skill, rights.skill(&epoch.registry, skill))
 }
 
 #[derive(Default)]

@@ -97,7 +97,7 @@ impl Rights {
         let registered = registry.skill(skill);
         SkillFacts::new(registered.base())
             .denied(right.denied)
-            .host_only(registered.definition().host_only)
+            .host_only(registered.is_host_only())
             .role_ceiling(right.role)
             .parent_ceiling(right.parent)
     }
@@ -342,7 +342,7 @@ impl<'a> RightsBuilder<'a> {
         let registered = self.registry.skill(skill);
         let right = self.skills[skill as usize];
         let outer = least(right.role, right.parent);
-        let host_only = registered.definition().host_only;
+        let host_only = registered.is_host_only();
         let is_capped = |level: Level| outer.is_some_and(|ceiling| ceiling < level);
         let is_kept_back = |expose: Expose, level: Level| {
             expose == Expose::Always && (host_only || is_capped(level))

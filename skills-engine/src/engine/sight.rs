@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::epoch::Epoch;
-use super::layout::{Shown, Step, unmoved};
+use super::layout::{Shown, Step};
 use super::rights::Rights;
 use crate::registry::SkillIndex;
 use crate::session::{SessionState, Standing, TurnGrants, effective, is_opened};
@@ -118,7 +118,7 @@ impl Sight<'_> {
         let facts = self.rights.skill(&self.epoch.registry, index);
         let turn = self.turn.standing(skill, self.state);
         let level = effective(&facts, &standing, turn, self.now);
-        let unmoved = unmoved(self.epoch, self.rights, index);
+        let unmoved = Shown::unmoved(index, facts);
         let shown = Shown {
             skill: index,
             level: level.min(unmoved.level),

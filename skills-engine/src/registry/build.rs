@@ -208,6 +208,7 @@ impl Assembly {
         self.skills.push(RegisteredSkill {
             id,
             base: skill.definition().base_level,
+            is_host_only: skill.definition().host_only,
             skill,
             tools,
             attributes,

@@ -44,6 +44,7 @@ pub(crate) struct RegisteredSkill {
     pub(crate) tools: MemberRange,
     pub(crate) attributes: MemberRange,
     base: Level,
+    is_host_only: bool,
 }
 
 impl RegisteredSkill {
@@ -53,6 +54,11 @@ impl RegisteredSkill {
 
     pub(crate) fn base(&self) -> Level {
         self.base
+    }
+
+    /// Whether a model cannot open it by itself.
+    pub(crate) fn is_host_only(&self) -> bool {
+        self.is_host_only
     }
 }
 
