@@ -176,6 +176,57 @@ limits! {
     count audit_queue: "limits.audit_queue" "SKILLS_ENGINE_LIMITS__AUDIT_QUEUE" "65536",
 }
 
+fn governance() -> Vec<Row> {
+    vec![
+        Row {
+            key: "psl_control",
+            read: |settings| match &settings.psl_control {
+                PslControl::Roles(roles) => format!("{{ roles = {roles:?} }}"),
+                PslControl::HostOnly => "host_only".to_owned(),
+                other => format!("{other:?}"),
+            },
+            default: "model",
+            file: ("psl_control = 'host_only'", "host_only"),
+            variable: (
+                "SKILLS_ENGINE_PSL_CONTROL__ROLES",
+                "support,ops",
+                "{ roles = [\"support\", \"ops\"] }",
+            ),
+            builder: (|builder| builder.psl_control(PslControl::Model), "model"),
+        },
+        Row {
+            key: "roles.ops.allow",
+            read: |settings| match &settings.roles["ops"].allow {
+                allow if allow.len() == 1 => {
+                    let (pattern, level) = allow.first_key_value().unwrap();
+                    format!("{{ {pattern} = \"{level}\" }}")
+                }
+                allow => format!("{allow:?}"),
+            },
+            default: "",
+            file: (
+                "[roles.ops]\nallow = { billing = 'METADATA' }",
+                "{ billing = \"METADATA\" }",
+            ),
+            variable: (
+                "SKILLS_ENGINE_ROLES__OPS__ALLOW",
+                "{ the-desk = 'CONTEXT' }",
+                "{ the-desk = \"CONTEXT\" }",
+            ),
+            builder: (
+                |builder| {
+                    builder.role("ops", |role| {
+                        role.allow("billing/act", Level::Context)
+                            .allow("billing/act", Level::Complete)
+                            .allow("billing/act", Level::Metadata)
+                    })
+                },
+                "{ \"billing/act\" = \"COMPLETE\" }",
+            ),
+        },
+    ]
+}
+
 fn rows() -> Vec<Row> {
     let mut rows = vec![
         Row {
@@ -230,53 +281,8 @@ fn rows() -> Vec<Row> {
             variable: ("SKILLS_ENGINE_SKILLS__THE_DESK__ENABLED", "true", "true"),
             builder: (|builder| builder.disable("the-desk"), "false"),
         },
-        Row {
-            key: "psl_control",
-            read: |settings| match &settings.psl_control {
-                PslControl::Roles(roles) => format!("{{ roles = {roles:?} }}"),
-                PslControl::HostOnly => "host_only".to_owned(),
-                other => format!("{other:?}"),
-            },
-            default: "model",
-            file: ("psl_control = 'host_only'", "host_only"),
-            variable: (
-                "SKILLS_ENGINE_PSL_CONTROL__ROLES",
-                "support,ops",
-                "{ roles = [\"support\", \"ops\"] }",
-            ),
-            builder: (|builder| builder.psl_control(PslControl::Model), "model"),
-        },
-        Row {
-            key: "roles.ops.allow",
-            read: |settings| match &settings.roles["ops"].allow {
-                allow if allow.len() == 1 => {
-                    let (pattern, level) = allow.first_key_value().unwrap();
-                    format!("{{ {pattern} = \"{level}\" }}")
-                }
-                allow => format!("{allow:?}"),
-            },
-            default: "",
-            file: (
-                "[roles.ops]\nallow = { billing = 'METADATA' }",
-                "{ billing = \"METADATA\" }",
-            ),
-            variable: (
-                "SKILLS_ENGINE_ROLES__OPS__ALLOW",
-                "{ the-desk = 'CONTEXT' }",
-                "{ the-desk = \"CONTEXT\" }",
-            ),
-            builder: (
-                |builder| {
-                    builder.role("ops", |role| {
-                        role.allow("billing/act", Level::Context)
-                            .allow("billing/act", Level::Complete)
-                            .allow("billing/act", Level::Metadata)
-                    })
-                },
-                "{ \"billing/act\" = \"COMPLETE\" }",
-            ),
-        },
     ];
+    rows.extend(governance());
     rows.extend(limits());
     rows
 }
@@ -471,13 +477,13 @@ fn settings_of_other_formats_are_read_and_written_through_serde() {
         .map(|(again, _)| again.key)
         .collect();
     assert_eq!(differing, ["audit_key"]);
-    written["lmits"] = 1.into();
+    written["limitz"] = 1.into();
     written["limits"]["reason"] = "x".into();
     let err = serde_json::from_value::<Settings>(written).unwrap_err();
     assert_eq!(
         err.to_string(),
         "2 problems with settings\n\
          - `limits.reason` cannot be `x`; write a whole number, such as `65536`\n\
-         - `lmits` is not a setting; write `limits`, or remove it"
+         - `limitz` is not a setting; write `limits`, or remove it"
     );
 }

@@ -88,7 +88,7 @@ fn hostile_files_are_told_of_in_few_words() {
     for index in 0..40_000 {
         writeln!(keys, "k{index} = 1").unwrap();
     }
-    let dotted = format!("{} = 1", ["a"; 10_000].join("."));
+    let dotted = format!("{} = 1", vec!["a"; 10_000].join("."));
     for (name, text) in [
         ("deep", &*deep),
         ("dotted", &dotted),

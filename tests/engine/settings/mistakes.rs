@@ -11,7 +11,11 @@ use crate::made::skill;
 #[test]
 fn se23_a_wrong_key_is_an_error_with_the_one_that_was_meant() {
     for (text, key, advice) in [
-        ("lazy_timout = '1s'", "lazy_timout", "write `lazy_timeout`"),
+        (
+            "lazy_timeoot = '1s'",
+            "lazy_timeoot",
+            "write `lazy_timeout`",
+        ),
         ("Enabled = true", "Enabled", "write `enabled`"),
         (
             "lazy-timeout = '1s'",
@@ -25,21 +29,21 @@ fn se23_a_wrong_key_is_an_error_with_the_one_that_was_meant() {
             "write `lazy_timeout`",
         ),
         (
-            "[limits]\nargumnts = 1",
-            "limits.argumnts",
+            "[limits]\nargument = 1",
+            "limits.argument",
             "write `limits.arguments`",
         ),
-        ("[limts]\narguments = 1", "limts", "write `limits`"),
+        ("[limitz]\narguments = 1", "limitz", "write `limits`"),
         ("[role.ops]", "role", "write `roles`"),
         (
-            "[roles.ops]\nalow = {}",
-            "roles.ops.alow",
+            "[roles.ops]\nallaw = {}",
+            "roles.ops.allaw",
             "write `roles.ops.allow`",
         ),
         ("[skill.desk]\nenabled = true", "skill", "write `skills`"),
         (
-            "[skills.desk]\nenabld = true",
-            "skills.desk.enabld",
+            "[skills.desk]\nenabledd = true",
+            "skills.desk.enabledd",
             "write `skills.desk.enabled`",
         ),
         (
@@ -48,8 +52,8 @@ fn se23_a_wrong_key_is_an_error_with_the_one_that_was_meant() {
             "write `skills.\"a b\".enabled`",
         ),
         (
-            "colour = 'red'",
-            "colour",
+            "shade = 'red'",
+            "shade",
             "see the documentation of `Settings`",
         ),
         ("'' = 1", "\"\"", "see the documentation of `Settings`"),
@@ -81,7 +85,7 @@ fn se23_a_wrong_key_is_an_error_with_the_one_that_was_meant() {
 fn se23_a_wrong_variable_is_an_error_with_the_one_that_was_meant() {
     for (name, advice) in [
         (
-            "SKILLS_ENGINE_LAZY_TIMOUT",
+            "SKILLS_ENGINE_LAZY_TIMEOOT",
             "write `SKILLS_ENGINE_LAZY_TIMEOUT`",
         ),
         (
@@ -89,7 +93,7 @@ fn se23_a_wrong_variable_is_an_error_with_the_one_that_was_meant() {
             "write `SKILLS_ENGINE_LIMITS__ARGUMENTS`",
         ),
         (
-            "SKILLS_ENGINE_LIMITS__ARGUMNTS",
+            "SKILLS_ENGINE_LIMITS__ARGUMENT",
             "write `SKILLS_ENGINE_LIMITS__ARGUMENTS`",
         ),
         (
@@ -101,7 +105,7 @@ fn se23_a_wrong_variable_is_an_error_with_the_one_that_was_meant() {
             "write `SKILLS_ENGINE_LAZY_TIMEOUT`",
         ),
         (
-            "SKILLS_ENGINE_ROLES__MY_OPS__ALOW",
+            "SKILLS_ENGINE_ROLES__MY_OPS__ALLAW",
             "write `SKILLS_ENGINE_ROLES__MY_OPS__ALLOW`",
         ),
         (
@@ -109,7 +113,7 @@ fn se23_a_wrong_variable_is_an_error_with_the_one_that_was_meant() {
             "write `SKILLS_ENGINE_ROLES__OPS__ALLOW`",
         ),
         (
-            "SKILLS_ENGINE_SKILLS__MY_DESK__ENABLD",
+            "SKILLS_ENGINE_SKILLS__MY_DESK__ENABLEDD",
             "write `SKILLS_ENGINE_SKILLS__MY_DESK__ENABLED`",
         ),
         (
@@ -125,7 +129,7 @@ fn se23_a_wrong_variable_is_an_error_with_the_one_that_was_meant() {
             "SKILLS_ENGINE_SKILLS__ENABLED",
             "write `SKILLS_ENGINE_ENABLED`",
         ),
-        ("SKILLS_ENGINE_COLOUR", "`__` stands for a dot"),
+        ("SKILLS_ENGINE_SHADE", "`__` stands for a dot"),
         ("SKILLS_ENGINE_LIMITS", "`__` stands for a dot"),
         ("SKILLS_ENGINE_", "`__` stands for a dot"),
     ] {
@@ -318,7 +322,7 @@ fn variables_that_are_not_utf_8_are_errors_only_when_they_are_settings() {
 
 #[test]
 fn every_problem_of_every_source_is_told_at_once() {
-    let first = TemporaryFile::new("enabld = true\n[limits]\nreason = 'x'\n");
+    let first = TemporaryFile::new("enabledd = true\n[limits]\nreason = 'x'\n");
     let second = TemporaryFile::new("enabled = \n\n= 1\n");
     let err = SettingsSources::new()
         .file(&first.0)
@@ -329,7 +333,7 @@ fn every_problem_of_every_source_is_told_at_once() {
     let shown = err.to_string();
     let (first, second) = (first.0.display(), second.0.display());
     for start in [
-        format!("- {first}:1: `enabld` is not a setting; write `enabled`"),
+        format!("- {first}:1: `enabledd` is not a setting; write `enabled`"),
         format!("- {first}:3: `limits.reason` cannot be `x`"),
         format!("- {second}:1: this is not TOML: "),
         format!("- {second}:3: this is not TOML: "),
@@ -374,7 +378,7 @@ async fn build_problems(settings: Settings) -> Vec<String> {
 
 #[tokio::test]
 async fn an_id_or_a_package_that_is_not_there_fails_the_build() {
-    let file = TemporaryFile::new("\nskills.biling.enabled = false\nlinked = ['test']");
+    let file = TemporaryFile::new("\nskills.bilings.enabled = false\nlinked = ['test']");
     let settings = SettingsSources::new().file(&file.0).load().unwrap();
     let place = file.0.display();
     let problems = build_problems(settings).await;
@@ -384,7 +388,7 @@ async fn an_id_or_a_package_that_is_not_there_fails_the_build() {
     assert_eq!(
         problems[1],
         format!(
-            "{place}:2: `skills.biling.enabled` names no skill (did you mean `billing`?); check the id"
+            "{place}:2: `skills.bilings.enabled` names no skill (did you mean `billing`?); check the id"
         )
     );
     let settings = from_variables([("SKILLS_ENGINE_SKILLS__THE_DESKS__ENABLED", "true")]).unwrap();
@@ -414,9 +418,9 @@ fn a_role_that_is_wrong_says_where_and_what_to_write() {
     let levels = "write METADATA, CONTEXT or COMPLETE";
     for (text, message) in [
         (
-            "allow = { desk = 'COMPLET' }",
+            "allow = { desk = 'COMPLETED' }",
             format!(
-                "`roles.ops.allow.desk` cannot be `COMPLET`; {levels} (did you mean COMPLETE?)"
+                "`roles.ops.allow.desk` cannot be `COMPLETED`; {levels} (did you mean COMPLETE?)"
             ),
         ),
         (
@@ -467,7 +471,7 @@ fn a_role_that_is_wrong_says_where_and_what_to_write() {
 #[test]
 fn a_control_that_is_wrong_says_what_to_write() {
     for (text, found) in [
-        ("'modell'", "`modell`"),
+        ("'mode'", "`mode`"),
         ("true", "`true`"),
         ("['ops']", "a list"),
         ("{ role = ['ops'] }", "a table"),

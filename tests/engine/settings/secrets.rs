@@ -48,7 +48,7 @@ fn se23_no_error_shows_a_secret() {
         format!("audit_key = {MARKER}"),
         format!("audit_key = '{MARKER}'\naudit_key = '{MARKER}'"),
         format!("audit_key = '{MARKER}'\nenabled ="),
-        format!("audit_kye = '{MARKER}'"),
+        format!("audit_kex = '{MARKER}'"),
         format!("[limits]\naudit_key = '{MARKER}'"),
         format!("[skills.desk]\naudit_key = '{MARKER}'"),
         format!("audit_key = '{MARKER}' 'x'"),
@@ -58,13 +58,13 @@ fn se23_no_error_shows_a_secret() {
     }
     for (name, text) in [
         ("SKILLS_ENGINE_AUDIT_KEY", "MARKER"),
-        ("SKILLS_ENGINE_AUDIT_KYE", MARKER),
+        ("SKILLS_ENGINE_AUDIT_KEX", MARKER),
         ("SKILLS_ENGINE_AUDIT_KEY__X", MARKER),
     ] {
         let err = from_variables([(name, text)]).unwrap_err();
         assert_hidden(name, &format!("{err}{err:?}{:?}", err.problems()));
     }
-    let json = format!(r#"{{"audit_key": {{"a": "{MARKER}"}}, "audit_kye": "{MARKER}"}}"#);
+    let json = format!(r#"{{"audit_key": {{"a": "{MARKER}"}}, "audit_kex": "{MARKER}"}}"#);
     let err = serde_json::from_str::<Settings>(&json).unwrap_err();
     assert_hidden("JSON", &err.to_string());
 }
