@@ -3,6 +3,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use serde::Deserialize;
+use skills_engine::engine::EngineBuilder;
+use skills_engine::session::{AskWhenUntrusted, Role};
 use skills_engine::skill::{
     Attribute, Clock as _, Skill, SkillBuilder, SystemClock, Timestamp, Tool, ToolContext,
     ToolOutput,
@@ -43,6 +45,31 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(live: usize) -> Self {
+        Self::with(live, |builder| builder)
+    }
+
+    /// A world in which a role names each skill by itself, and of ten skills only one tool; one skill is off.
+    pub(crate) fn governed() -> Self {
+        Self::with(0, |builder| {
+            let role = |mut role: Role| {
+                for skill in 0..SKILLS {
+                    let id = skill_id(skill);
+                    role = if skill % 25 == 24 {
+                        role.allow(format!("{id}/tool_0"), Level::Complete)
+                    } else {
+                        role.allow(id, Level::Complete)
+                    };
+                }
+                role.allow("psl-skill", Level::Complete)
+            };
+            builder
+                .role("measured", role)
+                .policy(AskWhenUntrusted::default())
+                .disable(skill_id(SKILLS - 3))
+        })
+    }
+
+    fn with(live: usize, set: impl FnOnce(EngineBuilder) -> EngineBuilder) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
@@ -51,7 +78,8 @@ impl World {
         for index in 0..SKILLS {
             builder = builder.with_skill(skill(index, if index == 0 { live } else { 0 }));
         }
-        let engine = runtime.block_on(builder.build()).expect("an engine");
+        let engine = runtime.block_on(set(builder).build());
+        let engine = engine.expect("an engine");
         Self {
             runtime,
             engine,
@@ -69,7 +97,8 @@ impl World {
     }
 
     pub(crate) fn session(&self, id: &str) -> Session {
-        self.block_on(self.engine.session(Principal::local(), id))
+        let principal = Principal::new("local", ["measured"]);
+        self.block_on(self.engine.session(principal, id))
             .expect("a session")
     }
 

@@ -4,6 +4,7 @@
 //! subscribes to spans. Everything runs on one thread, the audit log's writer included.
 
 mod fixture;
+mod governed;
 mod linked;
 
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -150,15 +151,21 @@ struct Wanderer {
     session: Session,
     turn: Turn,
     seed: u64,
+    avoids: &'static [usize],
 }
 
 impl Wanderer {
     fn new(world: &World) -> Self {
         let (session, turn) = turn_with(world, SKILLS);
+        Self::going_on(session, turn)
+    }
+
+    fn going_on(session: Session, turn: Turn) -> Self {
         Self {
             session,
             turn,
             seed: 7,
+            avoids: &[],
         }
     }
 
@@ -168,7 +175,10 @@ impl Wanderer {
             .seed
             .wrapping_mul(6_364_136_223_846_793_005)
             .wrapping_add(1);
-        let skill = usize::try_from(self.seed >> 33).unwrap_or(0) % SKILLS;
+        let mut skill = usize::try_from(self.seed >> 33).unwrap_or(0) % SKILLS;
+        if self.avoids.contains(&skill) {
+            skill = 0;
+        }
         world
             .block_on(self.session.clear(&skill_id(skill)))
             .expect("cleared");
