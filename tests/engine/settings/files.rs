@@ -85,7 +85,7 @@ fn hostile_files_are_told_of_in_few_words() {
     let mut deep = "a = ".to_owned();
     deep.push_str(&"[".repeat(100_000));
     let mut keys = String::new();
-    for index in 0..40_000 {
+    for index in 0..4_000 {
         writeln!(keys, "k{index} = 1").unwrap();
     }
     let dotted = format!("{} = 1", vec!["a"; 10_000].join("."));
@@ -112,6 +112,6 @@ fn hostile_files_are_told_of_in_few_words() {
         assert!(shown.len() < 20_000, "{name}: {} bytes", shown.len());
     }
     let err = from_file(&keys).unwrap_err();
-    assert_eq!(err.problems().len(), 40_000);
-    assert!(err.to_string().ends_with("\n- and 39950 more"));
+    assert_eq!(err.problems().len(), 4_000);
+    assert!(err.to_string().ends_with("\n- and 3950 more"));
 }

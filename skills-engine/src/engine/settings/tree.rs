@@ -5,7 +5,7 @@ use serde::de::{Deserialize, Deserializer, MapAccess, SeqAccess, Visitor};
 use serde::ser::{Serialize, Serializer};
 
 use super::SecretText;
-use crate::skill::shown;
+use crate::skill::{is_hidden, push_visible, shown};
 
 /// Characters of a value in a message.
 const SHOWN: usize = 60;
@@ -117,7 +117,8 @@ fn quote(text: &str, out: &mut String) {
     for character in text.chars() {
         match character {
             '"' | '\\' => out.extend(['\\', character]),
-            other => out.push_str(&shown(other.encode_utf8(&mut [0; 4]), 1)),
+            other if other.is_control() || is_hidden(other) => push_visible(other, out),
+            other => out.push(other),
         }
     }
     out.push('"');
