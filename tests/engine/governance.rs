@@ -721,3 +721,38 @@ async fn sessions_with_the_same_rights_share_the_same_bytes() {
     assert_eq!(views[0], views[1]);
     assert_ne!(views[0].0, views[2].0);
 }
+
+struct Anything;
+
+impl PslPolicy for Anything {
+    fn check(&self, _question: &PolicyQuestion<'_>) -> PolicyAnswer {
+        PolicyAnswer::Allow
+    }
+}
+
+#[tokio::test]
+async fn no_policy_lets_a_model_open_what_is_for_the_host() {
+    let guarded = deploy("deploy").host_only().build().unwrap();
+    let engine = built(bare().with_skill(guarded).policy(Anything)).await;
+    let mut turn = turn(&session(&engine).await).await;
+    let refused = opens(&mut turn, "deploy", Level::Context).await;
+    assert_eq!(refused, Err(Code::NotPermitted));
+}
+
+#[tokio::test]
+async fn the_same_list_again_changes_nothing_and_lists_are_bounded() {
+    let engine = built(two_skills()).await;
+    let session = session(&engine).await;
+    for _ in 0..100 {
+        session.allow(["deploy", "billing"]).unwrap();
+    }
+    for index in 0..63 {
+        session
+            .allow(["deploy".to_owned(), format!("x{index}")])
+            .unwrap();
+    }
+    let fault = session.allow(["billing"]).unwrap_err();
+    assert_eq!(fault.code, Code::LimitExceeded);
+    engine.audit().flush().await;
+    assert_eq!(records(&engine, "access_changed").len(), 64);
+}

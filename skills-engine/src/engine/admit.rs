@@ -100,7 +100,7 @@ impl Turn {
         let skill = registry.tool(tool).skill;
         let id = &registry.skill(skill).id;
         let (state, access) = cell.standing();
-        let turn = self.core.with_grants(|grants| grants.standing(id, &state));
+        let turn = self.core.standing(id, &state);
         let (facts, member) = self.core.with_rights(access.as_ref(), |rights| {
             (rights.skill(registry, skill), rights.tool(registry, tool))
         });

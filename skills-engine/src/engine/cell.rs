@@ -71,10 +71,11 @@ impl Cell {
     }
 
     /// Changes what the host set for the session; it counts at once.
-    pub(super) fn set_access(&self, edit: impl FnOnce(&mut Access)) {
+    pub(super) fn set_access<T>(&self, edit: impl FnOnce(&mut Access) -> T) -> T {
         let mut states = lock(&self.states);
-        edit(Arc::make_mut(states.access.get_or_insert_default()));
+        let result = edit(Arc::make_mut(states.access.get_or_insert_default()));
         self.edition.fetch_add(1, Ordering::AcqRel);
+        result
     }
 
     /// The owner, with the roles it has now.

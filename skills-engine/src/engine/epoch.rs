@@ -22,12 +22,12 @@ pub(crate) struct Epoch {
     pub(crate) base_tools: Vec<Range<ToolIndex>>,
     pub(crate) base_attributes: Vec<Range<AttributeIndex>>,
     layouts: Layouts,
-    /// By everything that goes into them.
-    rights: DashMap<String, Arc<Rights>>,
+    /// By the SHA-256 of everything that goes into them.
+    rights: DashMap<[u8; 32], Arc<Rights>>,
 }
 
 /// Rights that are kept; beyond that they are worked out anew.
-const MOST_RIGHTS: usize = 1_024;
+const MOST_RIGHTS: usize = 256;
 
 impl Epoch {
     pub(crate) fn new(
@@ -58,7 +58,7 @@ impl Epoch {
     }
 
     /// The rights that go by a key, worked out at most once for each.
-    pub(super) fn rights(&self, key: String, work_out: impl FnOnce() -> Rights) -> Arc<Rights> {
+    pub(super) fn rights(&self, key: [u8; 32], work_out: impl FnOnce() -> Rights) -> Arc<Rights> {
         if let Some(rights) = self.rights.get(&key) {
             return Arc::clone(&rights);
         }

@@ -35,7 +35,7 @@ impl Turn {
     pub fn explain(&self, skill: &str, member: &str) -> Explanation {
         let core = &*self.core;
         let (state, access) = core.cell.standing();
-        let turn = core.with_grants(|grants| grants.standing(skill, &state));
+        let turn = core.standing(skill, &state);
         // While the engine is switched off, the turn's own registry is empty; the explanation says so of each skill.
         let whole = core.engine.off.is_some().then(|| core.engine.epoch());
         let (epoch, rights) = match &whole {

@@ -6,7 +6,10 @@ use super::session::Session;
 use crate::audit::AuditKind;
 use crate::registry::Registry;
 use crate::session::{AllowList, Coverage, Pattern, PslControl};
-use crate::skill::{Actor, Fault, Principal};
+use crate::skill::{Actor, Code, Fault, Principal};
+
+/// Lists that narrow one session.
+const MOST_LISTS: usize = 64;
 
 /// Who may in a session, and what at most.
 impl Session {
@@ -28,7 +31,7 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// `invalid_arguments` for what is no pattern, `limit_exceeded` beyond 1,024 patterns.
+    /// `invalid_arguments` for what is no pattern, `limit_exceeded` beyond 1,024 patterns or 64 lists.
     pub fn allow<P: AsRef<str>>(
         &self,
         patterns: impl IntoIterator<Item = P>,
@@ -36,11 +39,20 @@ impl Session {
         let list = AllowList::new(patterns)?;
         let (engine, cell) = self.parts();
         let unmatched = engine.unmatched(&list);
-        cell.set_access(|access| {
+        let taken = cell.set_access(|access| {
+            if access.lists.contains(&list) {
+                return Ok(false);
+            }
+            if access.lists.len() >= MOST_LISTS {
+                return Err(too_many_lists());
+            }
             let lists = access.lists.iter().cloned();
-            access.lists = lists.chain([list.clone()]).collect();
+            access.lists = lists.chain([list]).collect();
+            Ok(true)
         });
-        self.record_access();
+        if taken? {
+            self.record_access();
+        }
         Ok(unmatched)
     }
 
@@ -56,6 +68,15 @@ impl Session {
         let (engine, cell) = self.parts();
         engine.record_access(cell, self.actor());
     }
+}
+
+fn too_many_lists() -> Fault {
+    Fault::new(
+        Code::LimitExceeded,
+        format!(
+            "a session takes at most {MOST_LISTS} lists; write what they have in common as one"
+        ),
+    )
 }
 
 impl EngineInner {

@@ -28,6 +28,14 @@ impl Control<'_> {
                 ),
             ));
         }
+        if facts.host_only && self.actor == Actor::Model && level > self.level_now(index) {
+            return Err(Fault::new(
+                Code::NotPermitted,
+                format!(
+                    "only the host or the user opens `{id}`. Ask the user to, or do without it"
+                ),
+            ));
+        }
         let Some(ceiling) = facts.outer_ceiling() else {
             return Ok(());
         };
@@ -46,6 +54,10 @@ impl Control<'_> {
                 self.actor
             ),
         ))
+    }
+
+    fn level_now(&self, index: SkillIndex) -> Level {
+        self.level(index, &self.cell.published().1)
     }
 
     /// Asks the policy about a change, and whether the model has control at all.

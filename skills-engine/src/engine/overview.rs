@@ -90,9 +90,8 @@ impl Control<'_> {
     }
 
     pub(super) fn turn_standing(&self, skill: &str, state: &SessionState) -> TurnStanding {
-        self.turn.map_or_else(TurnStanding::default, |turn| {
-            turn.with_grants(|grants| grants.standing(skill, state))
-        })
+        self.turn
+            .map_or_else(TurnStanding::default, |turn| turn.standing(skill, state))
     }
 
     /// The members of a skill that are visible.

@@ -142,9 +142,9 @@ impl EngineInner {
         rights.parent(&of_parent, |index, facts| {
             let id = &epoch.registry.skill(index).id;
             let standing = state.standing(id);
-            let of_turn = turn.as_ref().map_or_else(TurnStanding::default, |turn| {
-                turn.with_grants(|grants| grants.standing(id, &state))
-            });
+            let of_turn = turn
+                .as_ref()
+                .map_or_else(TurnStanding::default, |turn| turn.standing(id, &state));
             (
                 effective(&facts, &standing, of_turn, now),
                 is_opened(facts, standing, of_turn, now),

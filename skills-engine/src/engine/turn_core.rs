@@ -9,7 +9,7 @@ use super::inner::EngineInner;
 use super::layout::Layout;
 use super::resolved::Resolved;
 use super::rights::Rights;
-use crate::session::{AllowList, TurnGrants};
+use crate::session::{AllowList, SessionState, TurnGrants, TurnStanding};
 use crate::skill::{Code, Fault, Timestamp, TurnId, lock};
 
 /// What a turn and the tools it calls share.
@@ -76,6 +76,15 @@ impl TurnCore {
     /// The same, to keep.
     pub(super) fn rights(&self) -> Arc<Rights> {
         self.with_rights(self.cell.access().as_ref(), Arc::clone)
+    }
+
+    /// What this turn's grants open of a skill.
+    pub(super) fn standing(&self, skill: &str, state: &SessionState) -> TurnStanding {
+        // Most turns grant nothing, and need no lock then.
+        if self.edition() == 0 {
+            return TurnStanding::default();
+        }
+        self.with_grants(|grants| grants.standing(skill, state))
     }
 
     /// Whether what a layout was made under still holds, in a session that did not change.

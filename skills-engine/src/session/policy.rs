@@ -54,8 +54,8 @@ pub enum Wanted {
 
 /// A change of what a session sees, as a policy is asked about it.
 ///
-/// The rule's own refusals (a higher actor holds the skill, a ceiling caps it) come beside the policy's, whatever
-/// it answers.
+/// The rule's own refusals come beside the policy's, whatever it answers: a higher actor holds the skill, a ceiling caps
+/// it, the model may not open it or any.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub struct PolicyQuestion<'a> {
@@ -90,7 +90,9 @@ impl PolicyQuestion<'_> {
     pub fn raises(&self) -> bool {
         match self.wanted {
             Wanted::Set { level, .. } => level > self.level,
-            Wanted::Limit { level } => level.is_none_or(|level| Some(level) > self.ceiling),
+            Wanted::Limit { level } => self
+                .ceiling
+                .is_some_and(|ceiling| level.is_none_or(|level| level > ceiling)),
             Wanted::Clear => false,
         }
     }
@@ -116,21 +118,14 @@ pub trait PslPolicy: Send + Sync + 'static {
     fn check(&self, question: &PolicyQuestion<'_>) -> PolicyAnswer;
 }
 
-/// The default: the model may open any skill of its own session that is not for the host alone.
+/// The default: nothing speaks against what the rule lets through. The model may open any skill of its own session
+/// that is not for the host alone.
 #[derive(Clone, Copy, Debug, Default)]
 #[non_exhaustive]
 pub struct StandardPolicy;
 
 impl PslPolicy for StandardPolicy {
-    fn check(&self, question: &PolicyQuestion<'_>) -> PolicyAnswer {
-        let is_opening =
-            matches!(question.wanted, Wanted::Set { level, .. } if level > Level::Metadata);
-        if question.host_only && question.actor == Actor::Model && is_opening && question.raises() {
-            let skill = question.skill.unwrap_or_default();
-            return PolicyAnswer::Refuse(format!(
-                "only the host or the user opens `{skill}`. Ask the user to, or do without it"
-            ));
-        }
+    fn check(&self, _question: &PolicyQuestion<'_>) -> PolicyAnswer {
         PolicyAnswer::Allow
     }
 }
@@ -143,16 +138,15 @@ pub struct AskWhenUntrusted;
 
 impl PslPolicy for AskWhenUntrusted {
     fn check(&self, question: &PolicyQuestion<'_>) -> PolicyAnswer {
-        let answer = StandardPolicy.check(question);
         let is_suspicious =
             question.actor == Actor::Model && question.untrusted_seen && question.shows_destructive;
-        if answer == PolicyAnswer::Allow && is_suspicious {
+        if is_suspicious {
             let skill = question.skill.unwrap_or_default();
             return PolicyAnswer::Ask(format!(
                 "the model wants to open `{skill}`, which has destructive tools, after it read something from outside"
             ));
         }
-        answer
+        PolicyAnswer::Allow
     }
 }
 
