@@ -190,7 +190,7 @@ pub(crate) fn decode_whole<A: DeserializeOwned>(
 ) -> Result<A, Fault> {
     let json = match json.trim_ascii() {
         b"" => b"{}",
-        _ => json,
+        json => json,
     };
     let decoded = if json.starts_with(b"{") {
         serde_json::from_slice(json)

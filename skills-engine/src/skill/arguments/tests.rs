@@ -326,6 +326,7 @@ fn deep_nesting_is_an_error_and_no_overflow() {
 fn whole_arguments_are_decoded_like_parameters() {
     type Counts = BTreeMap<String, u8>;
     assert_eq!(decode_whole::<Counts>(b"", None), Ok(Counts::new()));
+    assert_eq!(decode_whole::<Counts>(b"\n {} ", None), Ok(Counts::new()));
     assert_eq!(
         decode_whole::<Point>(br#"{"x":1}"#, None),
         Ok(Point { x: 1, y: None })
