@@ -3,8 +3,8 @@ use std::sync::Arc;
 
 use serde_json::value::RawValue;
 
-use super::ChainHead;
 use super::json::cut;
+use super::{ApprovalOutcome, ApprovalSubject, ChainHead};
 use crate::skill::{Actor, Code, Level, SessionScope, Span, Timestamp, TurnId};
 
 /// Characters of a name that came from outside, such as the name of a tool a model made up.
@@ -98,6 +98,11 @@ impl AuditEvent {
             }
             AuditKind::ChildCreated { child } => child.len(),
             AuditKind::SkillEvent { event, data, .. } => event.len() + data.get().len(),
+            AuditKind::ApprovalAsked { subject, .. } => subject.weight(),
+            AuditKind::ApprovalDecided { arguments, .. } => {
+                arguments.as_ref().map_or(0, |digest| digest.len())
+            }
+            AuditKind::ApprovalUsed { call_id, .. } => call_id.as_ref().map_or(0, |id| id.len()),
             AuditKind::SessionOpened
             | AuditKind::TurnEnded { .. }
             | AuditKind::Observed { .. }
@@ -244,6 +249,31 @@ pub enum AuditKind {
         /// What it says of it: `null` stands for what has more than 8,192 bytes.
         data: Box<RawValue>,
     },
+    /// A person is asked to approve something, or to answer a question.
+    ApprovalAsked {
+        /// The number of the approval in its session, from 1.
+        approval: u64,
+        /// What it is about.
+        subject: Box<ApprovalSubject>,
+        /// Until when it can be decided and used.
+        expires_at: Timestamp,
+    },
+    /// It was decided.
+    ApprovalDecided {
+        /// The number of the approval in its session.
+        approval: u64,
+        /// How.
+        outcome: ApprovalOutcome,
+        /// The keyed digest of the arguments that replace those of the call.
+        arguments: Option<Box<[u8; 32]>>,
+    },
+    /// What was approved is carried out; the approval counts no longer.
+    ApprovalUsed {
+        /// The number of the approval in its session.
+        approval: u64,
+        /// The call that uses it, if one does.
+        call_id: Option<Arc<str>>,
+    },
     /// The registry was built.
     RegistryBuilt {
         /// Its digest.
@@ -318,6 +348,9 @@ impl AuditKind {
             Self::Observed { .. } => "observed",
             Self::Switched { .. } => "switched",
             Self::SkillEvent { .. } => "skill_event",
+            Self::ApprovalAsked { .. } => "approval_asked",
+            Self::ApprovalDecided { .. } => "approval_decided",
+            Self::ApprovalUsed { .. } => "approval_used",
             Self::RegistryBuilt { .. } => "registry_built",
             Self::RegistryRefreshed { .. } => "registry_refreshed",
             Self::Lost { .. } => "lost",

@@ -1,5 +1,6 @@
 //! The exact bytes of a record.
 
+use super::approval::write_approval;
 use super::event::NAME_LENGTH;
 use super::json::{Object, TimeText, hex, number, text};
 use super::record::{Header, VERSION};
@@ -145,6 +146,9 @@ fn write_fields(fields: &mut Object<'_>, kind: &AuditKind, reason: usize) {
             fields.text("event", event, EVENT);
             fields.json("data", data.get(), DATA);
         }
+        AuditKind::ApprovalAsked { .. }
+        | AuditKind::ApprovalDecided { .. }
+        | AuditKind::ApprovalUsed { .. } => write_approval(fields, kind),
         AuditKind::RegistryBuilt { .. }
         | AuditKind::RegistryRefreshed { .. }
         | AuditKind::Lost { .. }
@@ -214,6 +218,16 @@ fn write_visibility(fields: &mut Object<'_>, kind: &AuditKind) {
     }
     fields.word("old", old.as_str());
     fields.word("new", new.as_str());
+    write_span(fields, *span);
+    if let Some(code) = code {
+        fields.word("code", code.as_str());
+    }
+    if let Some(expires_at) = expires_at {
+        write_time(fields, "expires_at", *expires_at);
+    }
+}
+
+pub(super) fn write_span(fields: &mut Object<'_>, span: Option<Span>) {
     match span {
         None => {}
         Some(Span::UntilCleared) => fields.word("span", "until_cleared"),
@@ -223,12 +237,6 @@ fn write_visibility(fields: &mut Object<'_>, kind: &AuditKind) {
             let milliseconds = u64::try_from(ttl.as_millis()).unwrap_or(u64::MAX);
             fields.number("ttl_ms", milliseconds);
         }
-    }
-    if let Some(code) = code {
-        fields.word("code", code.as_str());
-    }
-    if let Some(expires_at) = expires_at {
-        write_time(fields, "expires_at", *expires_at);
     }
 }
 
@@ -256,7 +264,7 @@ fn write_call(fields: &mut Object<'_>, call_id: &str, skill: &str, tool: &str) {
     fields.text("tool", tool, NAME_LENGTH);
 }
 
-fn write_time(fields: &mut Object<'_>, key: &'static str, time: Timestamp) {
+pub(super) fn write_time(fields: &mut Object<'_>, key: &'static str, time: Timestamp) {
     TimeText::default().write(fields.key(key), time);
 }
 

@@ -1,5 +1,6 @@
 #![doc = include_str!("../docs/audit.md")]
 
+mod approval;
 mod chain;
 mod commit;
 mod event;
@@ -19,6 +20,7 @@ mod sink;
 mod verify;
 mod writer;
 
+pub use self::approval::{ApprovalOutcome, ApprovalSubject};
 pub use self::event::{AuditEvent, AuditKind, Observed, TurnOutcome, VisibilityOutcome};
 pub use self::health::{AuditHealth, SinkHealth};
 pub use self::jsonl::JsonLines;
