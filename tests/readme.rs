@@ -128,6 +128,8 @@ fn the_limits_on_their_page_are_the_defaults() {
         source_timeout,
         session_idle,
         blocking_threads,
+        approvals,
+        approval_ttl,
         view_cache,
         audit_queue,
         ..
@@ -154,6 +156,8 @@ fn the_limits_on_their_page_are_the_defaults() {
         ("source_timeout", time(source_timeout)),
         ("session_idle", time(session_idle)),
         ("blocking_threads", blocking_threads.to_string()),
+        ("approvals", approvals.to_string()),
+        ("approval_ttl", time(approval_ttl)),
         ("view_cache", bytes(view_cache)),
         ("audit_queue", audit_queue.to_string()),
     ];

@@ -157,16 +157,28 @@ pub fn attribute_context<T: AttributeParameter>(cx: &AttributeContext) -> &T {
     T::of(cx)
 }
 
-/// Ends a call whose arguments are not all there.
+/// Ends the taking of arguments; a call that only has them checked goes no further.
+///
+/// # Errors
+///
+/// What the call comes to when its method must not be run.
+pub fn finish(arguments: Arguments<'_>, cx: &ToolContext) -> Result<(), Call> {
+    match arguments.finish() {
+        Err(fault) => Err(Call::Ready(Err(fault))),
+        Ok(()) if cx.only_checks() => Err(Call::Checked),
+        Ok(()) => Ok(()),
+    }
+}
+
+/// Ends a call whose method is not run.
 #[must_use]
-pub fn refuse(finished: Result<(), Fault>) -> Call {
-    let fault = finished.err().unwrap_or_else(|| {
-        Fault::new(
+pub fn refuse(finished: Result<(), Call>) -> Call {
+    finished.err().unwrap_or_else(|| {
+        Call::Ready(Err(Fault::new(
             Code::InvalidArguments,
             "an argument is missing. Correct the arguments and call again",
-        )
-    });
-    Call::Ready(Err(fault))
+        )))
+    })
 }
 
 /// A call that is awaited.

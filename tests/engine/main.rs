@@ -9,6 +9,7 @@
     reason = "a skill's members are methods, and its tools may be async, however little they do"
 )]
 
+mod approvals;
 mod attributes;
 mod audit_outage;
 mod audit_trail;

@@ -172,6 +172,8 @@ limits! {
     time store_timeout: "limits.store_timeout" "SKILLS_ENGINE_LIMITS__STORE_TIMEOUT" "2s",
     time source_timeout: "limits.source_timeout" "SKILLS_ENGINE_LIMITS__SOURCE_TIMEOUT" "30s",
     count blocking_threads: "limits.blocking_threads" "SKILLS_ENGINE_LIMITS__BLOCKING_THREADS" "64",
+    count approvals: "limits.approvals" "SKILLS_ENGINE_LIMITS__APPROVALS" "64",
+    time approval_ttl: "limits.approval_ttl" "SKILLS_ENGINE_LIMITS__APPROVAL_TTL" "15m",
     count view_cache: "limits.view_cache" "SKILLS_ENGINE_LIMITS__VIEW_CACHE" "67108864",
     count audit_queue: "limits.audit_queue" "SKILLS_ENGINE_LIMITS__AUDIT_QUEUE" "65536",
 }

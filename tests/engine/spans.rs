@@ -5,8 +5,8 @@ use std::fmt::Debug;
 use std::sync::{Arc, Mutex};
 
 use skills_engine::Level;
-use skills_engine::engine::ToolCall;
-use skills_engine::skill::{Attribute, SkillBuilder};
+use skills_engine::engine::{ApprovalAnswer, ApprovalHandler, ApprovalRequest, ToolCall};
+use skills_engine::skill::{Attribute, BoxFuture, SkillBuilder};
 use tests::{bare, session, turn};
 use tracing::field::{Field, Visit};
 use tracing::span::{Attributes, Id, Record};
@@ -122,6 +122,19 @@ fn told(message: &'static str) {
     tracing::info!(target: "test", "{message}");
 }
 
+/// Approves after a while.
+struct Clerk;
+
+impl ApprovalHandler for Clerk {
+    fn ask<'a>(&'a self, _request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalAnswer> {
+        Box::pin(async {
+            tokio::task::yield_now().await;
+            told("approval");
+            ApprovalAnswer::Approve
+        })
+    }
+}
+
 async fn work() {
     let attribute = |name: &'static str| {
         Attribute::lazy(name, "", move |_| async move {
@@ -135,15 +148,18 @@ async fn work() {
         tokio::task::yield_now().await;
         told("tool");
     });
+    let pay = tool("pay", |_| async {}).requires_approval();
     let skill = SkillBuilder::new("desk")
         .attribute(attribute("lazy"))
         .tool(look)
+        .tool(pay)
         .build()
         .unwrap();
-    let engine = bare().with_skill(skill).build().await.unwrap();
+    let builder = bare().with_skill(skill).approvals(Clerk);
+    let engine = builder.build().await.unwrap();
     let mut turn = turn(&session(&engine).await).await;
     turn.view().await.unwrap();
-    let names = ["desk__look", "made_up\u{202e}"];
+    let names = ["desk__look", "made_up\u{202e}", "desk__pay"];
     turn.calls(names.map(|name| ToolCall::new(format!("id of {name}"), name, "{}")))
         .await;
     turn.finish().await.unwrap();
@@ -172,7 +188,7 @@ fn spans_have_the_names_of_the_conventions() {
     assert_eq!(attributes[0].fields["attribute"], "lazy");
 
     let calls = notes.spans("execute_tool");
-    assert_eq!(calls.len(), 2);
+    assert_eq!(calls.len(), 3);
     for call in &calls {
         assert_eq!(notes.parent(call).unwrap().name, "turn");
         assert_eq!(call.fields["gen_ai.operation.name"], "execute_tool");
@@ -184,7 +200,11 @@ fn spans_have_the_names_of_the_conventions() {
     assert!(!calls[1].fields.contains_key("gen_ai.tool.name"));
 
     let events = notes.state.lock().unwrap().events.clone();
-    for (message, within) in [("lazy", "attribute"), ("tool", "execute_tool")] {
+    for (message, within) in [
+        ("lazy", "attribute"),
+        ("tool", "execute_tool"),
+        ("approval", "execute_tool"),
+    ] {
         let event = events.iter().find(|(text, _)| text == message).unwrap();
         assert_eq!(event.1, Some(within), "{message}");
     }

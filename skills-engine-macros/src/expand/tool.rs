@@ -206,7 +206,7 @@ fn call(
         fn __call(#instance: &#private::Instance, json: &[u8], #cx: &#private::ToolContext) -> #private::Call {
             let #mutable #variable = #private::Arguments::parse(json, __PARAMETERS);
             #(let #names = #takes;)*
-            match (#variable.finish(), #(#names),*) {
+            match (#private::finish(#variable, #cx), #(#names),*) {
                 (::core::result::Result::Ok(()), #(::core::option::Option::Some(#names)),*) => #run,
                 (finished, ..) => #private::refuse(finished),
             }

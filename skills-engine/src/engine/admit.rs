@@ -1,3 +1,4 @@
+use super::approval::nobody;
 use super::call::ToolCall;
 use super::turn::Turn;
 use super::turn_core::TurnCore;
@@ -42,14 +43,8 @@ impl Turn {
                 ),
             ));
         }
-        if definition.requires_approval {
-            return Err(Fault::new(
-                Code::ApprovalRequired,
-                format!(
-                    "a person must approve `{}`, and nobody can be asked here. Do without it",
-                    call.name
-                ),
-            ));
+        if definition.requires_approval && engine.approvals.is_none() {
+            return Err(nobody(&format!("`{}`", call.name)));
         }
         if call.arguments.len() > engine.limits.arguments {
             return Err(Fault::new(
@@ -65,6 +60,10 @@ impl Turn {
                 Code::AuditUnavailable,
                 "the audit trail cannot be written, so only reading is allowed. Try again later",
             ));
+        }
+        if definition.requires_approval {
+            // Nobody is bothered with a call that cannot succeed.
+            registered.handler.check(call.arguments.as_bytes())?;
         }
         Ok(tool)
     }

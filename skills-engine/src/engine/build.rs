@@ -62,6 +62,7 @@ impl EngineBuilder {
             mut sinks,
             composer,
             search,
+            approvals,
             policy,
             sources,
             ..
@@ -100,6 +101,7 @@ impl EngineBuilder {
             search,
             governance: Governance::new(roles, settings.psl_control, policy, switched_off),
             sources,
+            approvals,
             incarnations: AtomicU64::new(1),
             quiet: tokio::sync::Notify::new(),
         });

@@ -3,6 +3,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::approval::ApprovalHandler;
 use super::search::{SkillSearch, TermSearch};
 use super::settings::Settings;
 use crate::audit::{AuditKey, AuditSink};
@@ -39,6 +40,7 @@ pub struct EngineBuilder {
     pub(super) roles: Vec<(String, Role)>,
     pub(super) control: Option<PslControl>,
     pub(super) policy: Arc<dyn PslPolicy>,
+    pub(super) approvals: Option<Arc<dyn ApprovalHandler>>,
 }
 
 impl Default for EngineBuilder {
@@ -66,6 +68,7 @@ impl Default for EngineBuilder {
             roles: Vec::new(),
             control: None,
             policy: Arc::new(StandardPolicy::default()),
+            approvals: None,
         }
     }
 }
@@ -224,6 +227,15 @@ impl EngineBuilder {
     /// Sets what guards every change of what a session sees.
     pub fn policy(mut self, policy: impl PslPolicy) -> Self {
         self.policy = Arc::new(policy);
+        self
+    }
+
+    /// Sets who asks a person: for calls of tools that need an approval, and for questions of tools.
+    ///
+    /// [`LeavePending`](super::LeavePending) leaves everything to be answered later. Without a handler nobody can be asked,
+    /// and what needs an approval is refused.
+    pub fn approvals(mut self, handler: impl ApprovalHandler + 'static) -> Self {
+        self.approvals = Some(Arc::new(handler));
         self
     }
 

@@ -1,5 +1,6 @@
 use std::sync::Arc;
 
+use super::approval::ApprovalToken;
 use super::fence::fenced;
 use crate::skill::{Code, Fault, ToolOutput};
 
@@ -46,6 +47,8 @@ pub struct CallResult {
     pub outcome: Result<ToolOutput, Fault>,
     /// Whether the tool's result is meant to be the answer.
     pub return_direct: bool,
+    /// What the host answers, or has carried out later, when the call waits for a person.
+    pub pending: Option<ApprovalToken>,
     /// Whether the same call, failed so often in a row, is not run again.
     pub(super) is_last_failure: bool,
     pub(super) most_bytes: usize,
@@ -157,4 +160,15 @@ impl IntoIterator for CallResults {
     fn into_iter(self) -> Self::IntoIter {
         self.results.into_iter()
     }
+}
+
+/// The id of a call for its records, which show 128 characters of it: the rest must take no room while they wait.
+pub(super) fn recorded_id(id: &Arc<str>) -> Arc<str> {
+    const MOST: usize = 128;
+    if id.len() <= MOST {
+        return Arc::clone(id);
+    }
+    // One character more than is shown, so that the record shows that it was cut.
+    let cut: String = id.chars().take(MOST + 1).collect();
+    cut.into()
 }

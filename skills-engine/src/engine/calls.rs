@@ -4,13 +4,15 @@ use std::time::Duration;
 use futures_util::future::join_all;
 use tracing::Instrument as _;
 
-use super::call::{CallResult, CallResults, ToolCall};
+use super::approval::Claim;
+use super::call::{CallResult, CallResults, ToolCall, recorded_id};
+use super::cell::CallSlot;
 use super::change::event_at;
 use super::turn::Turn;
 use super::turn_core::TurnCore;
 use crate::audit::AuditKind;
 use crate::registry::ToolIndex;
-use crate::skill::{Actor, Code, Fault, Timestamp, ToolContext, Visibility};
+use crate::skill::{Actor, Code, Fault, Timestamp, ToolContext, TurnAccess};
 use crate::tools::{Dispatch, dispatch};
 
 impl Turn {
@@ -19,6 +21,11 @@ impl Turn {
     /// Neighbors that are read-only or idempotent run at the same time, the others one after another. A call runs only
     /// if its tool is in the turn's latest view and still visible; without a view, if it is visible. Dropping the
     /// future cancels what has not finished.
+    ///
+    /// A call of a tool that needs an approval waits for a person; see
+    /// [`ApprovalHandler`](super::ApprovalHandler). One that is left to be decided later is answered with
+    /// `approval_required`, and its result has a token for [`Session::answer`](super::Session::answer) and
+    /// [`resume`](Self::resume).
     ///
     /// The same call, by name and arguments, that failed three times in a row is not run again in this turn until
     /// another one was made: it is answered with `repeated_failure`, and the third failure says so.
@@ -74,33 +81,77 @@ impl Turn {
     }
 
     async fn call(&self, call: &ToolCall) -> CallResult {
-        let span = tracing::info_span!(
-            parent: self.span(),
-            "execute_tool",
-            "gen_ai.operation.name" = "execute_tool",
-            "gen_ai.tool.name" = tracing::field::Empty,
-            "gen_ai.tool.call.id" = &*recorded_id(call),
-            skill = tracing::field::Empty,
-        );
         // Read once for all that happens before the tool runs.
         let now = self.core.engine.clock.now();
-        match self.admit(call, now) {
-            Ok(tool) => {
-                let registered = self.core.epoch.registry.tool(tool);
-                if !span.is_disabled() {
-                    span.record("gen_ai.tool.name", &**self.core.epoch.catalogue.name(tool));
-                    span.record(
-                        "skill",
-                        &*self.core.epoch.registry.skill(registered.skill).id,
-                    );
-                }
-                self.run(call, tool, now).instrument(span).await
+        let admitted = self.admit(call, now);
+        let span = self.call_span(call, admitted.as_ref().ok().copied());
+        let tool = match admitted {
+            Ok(tool) => tool,
+            Err(fault) => return self.refuse(call, fault),
+        };
+        if self
+            .core
+            .epoch
+            .registry
+            .tool(tool)
+            .definition
+            .requires_approval
+        {
+            // Boxed: most calls need none, and should not carry the room for it along.
+            let approved = Box::pin(self.call_approved(call, tool));
+            return approved.instrument(span).await;
+        }
+        match self.begin_call() {
+            Ok(slot) => {
+                let running = self.carry_out(call, tool, now, slot, None);
+                running.instrument(span).await
             }
             Err(fault) => self.refuse(call, fault),
         }
     }
 
-    async fn run(&self, call: &ToolCall, tool: ToolIndex, now: Timestamp) -> CallResult {
+    /// The span of a call. A name that a model made up becomes no label.
+    pub(super) fn call_span(&self, call: &ToolCall, tool: Option<ToolIndex>) -> tracing::Span {
+        let span = tracing::info_span!(
+            parent: self.span(),
+            "execute_tool",
+            "gen_ai.operation.name" = "execute_tool",
+            "gen_ai.tool.name" = tracing::field::Empty,
+            "gen_ai.tool.call.id" = &*recorded_id(&call.id),
+            skill = tracing::field::Empty,
+        );
+        if let Some(tool) = tool
+            && !span.is_disabled()
+        {
+            let epoch = &self.core.epoch;
+            span.record("gen_ai.tool.name", &**epoch.catalogue.name(tool));
+            let skill = epoch.registry.tool(tool).skill;
+            span.record("skill", &*epoch.registry.skill(skill).id);
+        }
+        span
+    }
+
+    /// Counts a call in, until the guard is dropped.
+    pub(super) fn begin_call(&self) -> Result<CallSlot, Fault> {
+        let TurnCore { engine, cell, .. } = &*self.core;
+        let most = engine.limits.calls_in_flight;
+        cell.begin_call(most).ok_or_else(|| {
+            Fault::new(
+                Code::LimitExceeded,
+                format!("a session has at most {most} calls in flight. Try again later"),
+            )
+        })
+    }
+
+    /// Runs the tool of a call that is let through; `_slot` is held until it has ended.
+    pub(super) async fn carry_out(
+        &self,
+        call: &ToolCall,
+        tool: ToolIndex,
+        now: Timestamp,
+        _slot: CallSlot,
+        claim: Option<Claim>,
+    ) -> CallResult {
         let TurnCore {
             engine,
             cell,
@@ -108,32 +159,25 @@ impl Turn {
             id,
             ..
         } = &*self.core;
-        let Some(_slot) = cell.begin_call(engine.limits.calls_in_flight) else {
-            let fault = Fault::new(
-                Code::LimitExceeded,
-                format!(
-                    "a session has at most {} calls in flight. Try again later",
-                    engine.limits.calls_in_flight
-                ),
-            );
-            return self.refuse(call, fault);
-        };
         let registered = epoch.registry.tool(tool);
         let skill = &epoch.registry.skill(registered.skill).id;
         let arguments = call.arguments.as_bytes();
         let kind = AuditKind::CallStarted {
-            call_id: recorded_id(call),
+            call_id: recorded_id(&call.id),
             skill: Arc::clone(skill),
             tool: Arc::clone(&registered.name),
             arguments: engine.audit.argument_digest(arguments),
         };
         cell.touch(now);
+        if let Some(claim) = claim {
+            claim.use_up(Actor::Model, Some(*id), Some(recorded_id(&call.id)));
+        }
         engine
             .audit
             .record(event_at(now, cell, Actor::Model, kind).turn(*id));
         let cx = ToolContext::new(
             Arc::clone(&self.scope),
-            Arc::clone(&self.visibility) as Arc<dyn Visibility>,
+            Arc::clone(&self.visibility) as Arc<dyn TurnAccess>,
             Arc::clone(&call.id),
             Arc::clone(skill),
             Actor::Model,
@@ -174,16 +218,17 @@ impl Turn {
             name: call.name.clone(),
             outcome,
             return_direct: registered.definition.return_direct,
+            pending: None,
             is_last_failure: false,
             most_bytes: engine.limits.result,
         }
     }
 
-    fn refuse(&self, call: &ToolCall, fault: Fault) -> CallResult {
+    pub(super) fn refuse(&self, call: &ToolCall, fault: Fault) -> CallResult {
         let TurnCore {
             engine, cell, id, ..
         } = &*self.core;
-        let kind = AuditKind::call_refused(recorded_id(call), &call.name, fault.code);
+        let kind = AuditKind::call_refused(recorded_id(&call.id), &call.name, fault.code);
         engine
             .audit
             .record(engine.event(cell, Actor::Model, kind).turn(*id));
@@ -192,21 +237,11 @@ impl Turn {
             name: call.name.chars().take(128).collect(),
             outcome: Err(fault),
             return_direct: false,
+            pending: None,
             is_last_failure: false,
             most_bytes: engine.limits.result,
         }
     }
-}
-
-/// The id of a call for its records, which show 128 characters of it: the rest must take no room while they wait.
-fn recorded_id(call: &ToolCall) -> Arc<str> {
-    const MOST: usize = 128;
-    if call.id.len() <= MOST {
-        return Arc::clone(&call.id);
-    }
-    // One character more than is shown, so that the record shows that it was cut.
-    let cut: String = call.id.chars().take(MOST + 1).collect();
-    cut.into()
 }
 
 /// Writes down how a call ended, also when its future is dropped.
@@ -240,7 +275,7 @@ impl Drop for Running<'_> {
             .unwrap_or(started);
         let registered = epoch.registry.tool(self.tool);
         let kind = AuditKind::CallEnded {
-            call_id: recorded_id(self.call),
+            call_id: recorded_id(&self.call.id),
             skill: Arc::clone(&epoch.registry.skill(registered.skill).id),
             tool: Arc::clone(&registered.name),
             outcome: self.outcome,

@@ -4,6 +4,7 @@ use std::sync::{Arc, Mutex, Weak};
 use tokio::sync::Notify;
 
 use super::access::Access;
+use super::approval::Approvals;
 use super::pending::{Pending, States};
 use crate::session::{SessionKey, SessionState};
 use crate::skill::{Level, Limits, Principal, SessionScope, Timestamp, TurnId, lock};
@@ -130,6 +131,15 @@ impl Cell {
     /// Notes that a view has said what is open.
     pub(crate) fn was_restated(&self) {
         self.is_compacted.store(false, Ordering::Release);
+    }
+
+    /// What waits for a person, if anything ever did.
+    pub(super) fn approvals(&self) -> Option<Arc<Approvals>> {
+        self.with_states(|states| states.approvals())
+    }
+
+    pub(super) fn approvals_or_new(&self) -> Arc<Approvals> {
+        self.with_states(States::approvals_or_new)
     }
 
     pub(crate) fn touch(&self, now: Timestamp) {

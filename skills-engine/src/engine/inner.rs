@@ -8,6 +8,7 @@ use dashmap::mapref::entry::Entry;
 use tokio::sync::Notify;
 
 use super::access::Access;
+use super::approval::ApprovalHandler;
 use super::cell::{Around, Cell};
 use super::change::ended;
 use super::epoch::Epoch;
@@ -36,6 +37,8 @@ pub(crate) struct EngineInner {
     pub(super) search: Arc<dyn SkillSearch>,
     pub(super) governance: Governance,
     pub(super) sources: Sources,
+    /// Who asks a person; without it nobody can be asked.
+    pub(super) approvals: Option<Arc<dyn ApprovalHandler>>,
     pub(super) incarnations: AtomicU64,
     /// Told when the last change of a session that has ended is through.
     pub(super) quiet: Notify,
@@ -201,6 +204,9 @@ impl EngineInner {
         }
         cell.values.close();
         cell.scope.values.clear_states();
+        if let Some(approvals) = cell.approvals() {
+            approvals.close();
+        }
         let removed = self
             .sessions
             .remove_if(cell.key().as_str(), |held, ()| Arc::ptr_eq(&held.0, cell));

@@ -2,6 +2,7 @@
 
 mod access;
 mod admit;
+mod approval;
 mod build;
 mod builder;
 mod call;
@@ -50,6 +51,9 @@ mod visibility;
 use std::fmt;
 use std::sync::Arc;
 
+pub use self::approval::{
+    ApprovalAnswer, ApprovalHandler, ApprovalKind, ApprovalRequest, ApprovalToken, LeavePending,
+};
 pub use self::builder::EngineBuilder;
 pub use self::call::{CallResult, CallResults, ResultMessage, ToolCall};
 pub use self::foreign::ForeignSession;

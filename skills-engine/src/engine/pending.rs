@@ -2,6 +2,7 @@ use std::cmp::Ordering;
 use std::sync::Arc;
 
 use super::access::Access;
+use super::approval::Approvals;
 use super::cell::Around;
 use crate::audit::AuditEvent;
 use crate::session::{Change, ChangeOutcome, SessionState};
@@ -13,7 +14,7 @@ const MOST: usize = 256;
 pub(super) struct States {
     /// The newest state of the store that is known here.
     latest: Arc<SessionState>,
-    /// Made when a session is changed for the first time: most never are.
+    /// Made when a session is changed, or a person asked, for the first time: in most that never happens.
     waiting: Option<Box<Waiting>>,
     /// What the host set for the session beside its state.
     pub(super) access: Option<Arc<Access>>,
@@ -28,6 +29,8 @@ struct Waiting {
     /// Counts what was taken in: an answer of the store that was asked for before is known by it.
     adoptions: u64,
     is_settling: bool,
+    /// What waits for a person.
+    approvals: Option<Arc<Approvals>>,
 }
 
 /// A change that is being stored, or is stored and waits for its audit record.
@@ -117,6 +120,16 @@ impl States {
             .as_ref()
             .and_then(|waiting| waiting.masked.as_ref());
         masked.unwrap_or(&self.latest)
+    }
+
+    /// What waits for a person, if anything ever did.
+    pub(super) fn approvals(&self) -> Option<Arc<Approvals>> {
+        self.waiting.as_ref()?.approvals.clone()
+    }
+
+    pub(super) fn approvals_or_new(&mut self) -> Arc<Approvals> {
+        let waiting = self.waiting.get_or_insert_default();
+        Arc::clone(waiting.approvals.get_or_insert_default())
     }
 
     pub(super) fn adoptions(&self) -> u64 {

@@ -36,6 +36,13 @@ impl Repeats {
         }
         let digest = digest(call);
         let is_same = self.last == Some(digest);
+        if result.pending.is_some() {
+            // It did not fail: it may run as soon as a person says so.
+            if !is_same {
+                *self = Self::default();
+            }
+            return;
+        }
         self.failures = if is_same {
             self.failures.saturating_add(1)
         } else {

@@ -1,10 +1,13 @@
 use std::sync::Arc;
 
+use serde_json::Value;
+
+use super::approval::ask;
 use super::control::Control;
 use super::turn_core::TurnCore;
 use crate::skill::{
-    Actor, BoxFuture, Cleared, Fault, SetVisibility, SkillMatch, SkillVisibility, Visibility,
-    VisibilityChange, sealed,
+    Actor, BoxFuture, Cleared, Fault, Question, SetVisibility, SkillMatch, SkillVisibility,
+    ToolContext, TurnAccess, Visibility, VisibilityChange, sealed,
 };
 
 /// What the tools of a turn are given: the turn's session as the model sees and changes it.
@@ -31,6 +34,16 @@ impl TurnVisibility {
 }
 
 impl sealed::Sealed for TurnVisibility {}
+
+impl TurnAccess for TurnVisibility {
+    fn ask<'a>(
+        &'a self,
+        cx: &'a ToolContext,
+        question: Question,
+    ) -> BoxFuture<'a, Result<Value, Fault>> {
+        Box::pin(ask(&self.0, cx, question))
+    }
+}
 
 impl Visibility for TurnVisibility {
     fn set(&self, request: SetVisibility) -> BoxFuture<'_, Result<VisibilityChange, Fault>> {

@@ -1,3 +1,5 @@
+mod asking;
+
 use std::fmt;
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -9,8 +11,11 @@ use tokio::sync::Notify;
 
 use super::note::{Author, MOST_NOTES, Notebook, checked_data, too_many};
 use super::values::SessionValues;
-use super::visibility::no_visibility;
-use super::{Actor, Fault, Principal, SessionId, TurnId, TurnRequest, Visibility, lock};
+use super::visibility::no_turn;
+use super::waits::Waits;
+use super::{
+    Actor, Fault, Principal, SessionId, TurnAccess, TurnId, TurnRequest, Visibility, lock,
+};
 
 /// What lasts as long as a session and is handed to its tools.
 #[derive(Debug)]
@@ -159,7 +164,7 @@ pub struct ToolContext {
 struct CallScope {
     turn: Arc<TurnScope>,
     // Not in the turn's scope: evaluations of attributes hold that for as long as they like, and this holds the session.
-    visibility: Arc<dyn Visibility>,
+    access: Arc<dyn TurnAccess>,
     id: Arc<str>,
     skill: Arc<str>,
     actor: Actor,
@@ -167,8 +172,31 @@ struct CallScope {
     tool: u32,
     /// How many events it has written.
     noted: AtomicU32,
+    /// Whether the call ends where its arguments are known to be good.
+    only_checks: bool,
+    is_blocking: AtomicBool,
     is_cancelled: AtomicBool,
     cancelled: Notify,
+    waits: Waits,
+}
+
+impl CallScope {
+    fn new(turn: Arc<TurnScope>, access: Arc<dyn TurnAccess>, id: Arc<str>, actor: Actor) -> Self {
+        Self {
+            turn,
+            access,
+            id,
+            skill: Arc::default(),
+            actor,
+            tool: 0,
+            noted: AtomicU32::new(0),
+            only_checks: false,
+            is_blocking: AtomicBool::new(false),
+            is_cancelled: AtomicBool::new(false),
+            cancelled: Notify::new(),
+            waits: Waits::default(),
+        }
+    }
 }
 
 impl fmt::Debug for CallScope {
@@ -186,23 +214,15 @@ impl fmt::Debug for CallScope {
 impl ToolContext {
     pub(crate) fn new(
         turn: Arc<TurnScope>,
-        visibility: Arc<dyn Visibility>,
+        access: Arc<dyn TurnAccess>,
         id: Arc<str>,
         skill: Arc<str>,
         actor: Actor,
         tool: u32,
     ) -> Self {
-        let call = CallScope {
-            turn,
-            visibility,
-            id,
-            skill,
-            actor,
-            tool,
-            noted: AtomicU32::new(0),
-            is_cancelled: AtomicBool::new(false),
-            cancelled: Notify::new(),
-        };
+        let mut call = CallScope::new(turn, access, id, actor);
+        call.skill = skill;
+        call.tool = tool;
         Self {
             call: Arc::new(call),
         }
@@ -211,14 +231,11 @@ impl ToolContext {
     /// A context of no session, for calling a tool's method in a test or from plain code.
     #[must_use]
     pub fn detached() -> Self {
-        Self::new(
-            TurnScope::detached(),
-            no_visibility(),
-            "detached".into(),
-            Arc::default(),
-            Actor::Host,
-            0,
-        )
+        let turn = TurnScope::detached();
+        let call = CallScope::new(turn, no_turn(), "detached".into(), Actor::Host);
+        Self {
+            call: Arc::new(call),
+        }
     }
 
     /// The session the call belongs to.
@@ -358,7 +375,7 @@ impl ToolContext {
     /// What the call may see and change of its own session.
     #[must_use]
     pub fn visibility(&self) -> &dyn Visibility {
-        &*self.call.visibility
+        &*self.call.access
     }
 }
 

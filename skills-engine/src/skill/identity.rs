@@ -243,7 +243,8 @@ impl fmt::Display for TurnId {
     }
 }
 
-fn random_hex() -> Result<String, Fault> {
+/// 128 random bits, in lower-case hex.
+pub(crate) fn random_hex() -> Result<String, Fault> {
     let mut bytes = [0_u8; 16];
     getrandom::fill(&mut bytes).map_err(|_| {
         Fault::new(

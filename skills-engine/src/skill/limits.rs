@@ -48,6 +48,11 @@ pub struct Limits {
     pub session_idle: Duration,
     /// Threads that run blocking tools and blocking attributes; the tools of one session take half of them at most.
     pub blocking_threads: usize,
+    /// What may wait for a person in one session: approvals and questions. Their arguments and texts together have at most
+    /// four times the bytes of one call's arguments.
+    pub approvals: usize,
+    /// How long a person has to decide, and an approval counts.
+    pub approval_ttl: Duration,
     /// Bytes of rendered views kept for reuse between sessions: a sixteenth of them for what was asked for once, so
     /// that views seen by one session alone never push out those that sessions share.
     pub view_cache: usize,
@@ -79,6 +84,8 @@ impl Default for Limits {
             source_timeout: Duration::from_secs(30),
             session_idle: Duration::from_secs(24 * 3_600),
             blocking_threads: 64,
+            approvals: 64,
+            approval_ttl: Duration::from_secs(15 * 60),
             view_cache: 64 << 20,
             audit_queue: 65_536,
         }

@@ -18,12 +18,14 @@ mod lock;
 mod name;
 mod note;
 mod output;
+mod question;
 mod request;
 mod schema;
 mod text;
 mod tool;
 mod values;
 mod visibility;
+mod waits;
 
 use std::any::Any;
 use std::borrow::Cow;
@@ -43,6 +45,7 @@ pub use self::context::{AttributeContext, Progress, SessionScope, ToolContext};
 pub(crate) use self::context::{TurnScope, Viewpoint};
 pub use self::fault::{Code, Fault};
 pub use self::hooks::{HookAnswer, HookCall, HookFault, Hooks, ToolSelection};
+pub(crate) use self::identity::random_hex;
 pub use self::identity::{Actor, Principal, SessionId, TurnId};
 pub use self::level::{Expose, Level, UnknownLevel};
 pub use self::limits::Limits;
@@ -54,6 +57,7 @@ pub(crate) use self::lock::lock;
 pub use self::name::{check_skill_id, check_tool_name, words_of};
 pub(crate) use self::note::{Author, Notebook};
 pub use self::output::{Content, IntoToolResult, ToolOutput};
+pub use self::question::Question;
 pub use self::request::{Message, TurnRequest};
 pub(crate) use self::schema::SchemaCache;
 pub use self::schema::{SchemaFunction, normalize_schema, output_schema_of, schema_of};
@@ -63,12 +67,12 @@ pub use self::tool::{
     Annotations, Call, InputSchema, NoArguments, Tool, ToolDefinition, ToolResult,
 };
 #[cfg(any(test, feature = "testing"))]
-pub(crate) use self::visibility::no_visibility;
-pub(crate) use self::visibility::sealed;
+pub(crate) use self::visibility::no_turn;
 pub use self::visibility::{
     Cleared, SetVisibility, SkillMatch, SkillVisibility, Span, StandingGrant, Visibility,
     VisibilityChange,
 };
+pub(crate) use self::visibility::{TurnAccess, sealed};
 
 /// An instance of a skill type, as the engine holds it.
 pub type Instance = Arc<dyn Any + Send + Sync>;

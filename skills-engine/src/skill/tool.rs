@@ -1,5 +1,6 @@
 use std::borrow::Cow;
 use std::fmt;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, OnceLock};
 use std::time::Duration;
 
@@ -27,6 +28,8 @@ pub enum Call {
     Pending(BoxFuture<'static, ToolResult>),
     /// Blocks: the engine runs it on a thread of its own pool.
     Blocking(Box<dyn FnOnce() -> ToolResult + Send>),
+    /// Was not begun: it was only asked whether its arguments are good, and they are.
+    Checked,
 }
 
 impl fmt::Debug for Call {
@@ -35,6 +38,7 @@ impl fmt::Debug for Call {
             Self::Ready(result) => formatter.debug_tuple("Ready").field(result).finish(),
             Self::Pending(_) => formatter.write_str("Pending"),
             Self::Blocking(_) => formatter.write_str("Blocking"),
+            Self::Checked => formatter.write_str("Checked"),
         }
     }
 }
@@ -117,8 +121,7 @@ pub struct ToolDefinition {
     pub timeout: Option<Duration>,
     /// What its author says of its effects.
     pub annotations: Annotations,
-    /// Whether a person must approve each call; as long as nobody can be asked, calls are refused as
-    /// `approval_required`.
+    /// Whether a person must approve each call; where nobody can be asked, calls are refused as `approval_required`.
     pub requires_approval: bool,
     /// Names of the arguments whose values are for the tool alone: never in the audit trail, logs, or errors.
     pub sensitive: Vec<Cow<'static, str>>,
@@ -168,6 +171,20 @@ impl ToolHandler {
         match self {
             Self::Closure(call, quoting) => call(arguments, cx, *quoting),
             Self::Method(instance, call) => call(instance, arguments, cx),
+        }
+    }
+
+    /// Whether the arguments of a call are good, as far as that can be told without running it.
+    pub(crate) fn check(&self, arguments: &[u8]) -> Result<(), Fault> {
+        let cx = ToolContext::checking();
+        let checked = catch_unwind(AssertUnwindSafe(|| self.call(arguments, &cx)));
+        match checked {
+            Ok(Call::Ready(Err(fault))) => Err(fault),
+            Ok(_) => Ok(()),
+            Err(_) => Err(Fault::new(
+                Code::Panic,
+                "the tool failed at its arguments. Do not repeat the call; try another way",
+            )),
         }
     }
 }
@@ -256,6 +273,7 @@ impl Tool {
             let known = known.get_or_init(|| property_names(schema_of::<A>));
             let guard = (quoting == Quoting::Forbidden).then_some(&**known);
             match check_names(arguments, known).and_then(|()| decode_whole::<A>(arguments, guard)) {
+                Ok(_) if cx.only_checks() => Call::Checked,
                 Ok(arguments) => {
                     let future = call(arguments, cx.clone());
                     Call::Pending(Box::pin(async move { future.await.into_tool_result() }))
@@ -312,6 +330,7 @@ impl Tool {
             serde_json::Value,
         >(arguments, None)
         {
+            Ok(_) if cx.only_checks() => Call::Checked,
             Ok(arguments) => {
                 let future = call(arguments, cx.clone());
                 Call::Pending(Box::pin(async move { future.await.into_tool_result() }))
@@ -389,7 +408,8 @@ impl Tool {
         self
     }
 
-    /// Says that a person must approve each call. As long as nobody can be asked, calls are refused as
+    /// Says that a person must approve each call, through the host's
+    /// [handler](crate::engine::EngineBuilder::approvals). Where nobody can be asked, calls are refused as
     /// `approval_required`.
     #[must_use]
     pub fn requires_approval(mut self) -> Self {
@@ -439,57 +459,4 @@ fn property_names(schema: SchemaFunction) -> Vec<String> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[derive(serde::Deserialize, schemars::JsonSchema)]
-    struct Add {
-        left: i64,
-        right: Option<i64>,
-    }
-
-    #[test]
-    fn a_tool_without_arguments_has_the_plain_closed_schema() {
-        let source = SchemaSource::Function(schema_of::<NoArguments>);
-        let schema = SchemaCache::default().input_schema(&source).unwrap();
-        let plain = r#"{"type":"object","properties":{},"additionalProperties":false}"#;
-        assert_eq!(&*schema, plain);
-    }
-
-    #[test]
-    fn a_builder_tool_with_a_sensitive_argument_quotes_none() {
-        let add = Tool::new("add", "Adds.", |add: Add, _cx: ToolContext| async move {
-            add.left + add.right.unwrap_or(0)
-        });
-        let message = |tool: &Tool| {
-            let handler = tool.registered_handler();
-            match handler.call(br#"{"left":"marker"}"#, &ToolContext::detached()) {
-                Call::Ready(Err(fault)) => fault.message,
-                call => panic!("{call:?}"),
-            }
-        };
-        assert!(message(&add).contains("marker"));
-        let guarded = add.sensitive("left");
-        assert_eq!(guarded.definition.sensitive, ["left"]);
-        let message = message(&guarded);
-        assert!(message.starts_with("a value does not fit"), "{message}");
-    }
-
-    #[test]
-    fn a_builder_tool_refuses_arguments_it_does_not_know() {
-        let add = Tool::new("add", "Adds.", |add: Add, _cx: ToolContext| async move {
-            add.left + add.right.unwrap_or(0)
-        });
-        let call = |arguments: &str| {
-            add.handler
-                .call(arguments.as_bytes(), &ToolContext::detached())
-        };
-        assert!(matches!(call(r#"{"left":1,"right":2}"#), Call::Pending(_)));
-        let Call::Ready(Err(fault)) = call(r#"{"left":1,"rihgt":2}"#) else {
-            // misspelled on purpose
-            panic!("the name is unknown");
-        };
-        assert_eq!(fault.code, Code::InvalidArguments);
-        assert!(fault.message.contains("did you mean `right`"), "{fault}");
-    }
-}
+mod tests;

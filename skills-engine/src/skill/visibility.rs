@@ -3,7 +3,9 @@ use std::time::Duration;
 
 use serde::Serialize;
 
-use super::{Actor, BoxFuture, Fault, Level, Timestamp};
+use serde_json::Value;
+
+use super::{Actor, BoxFuture, Fault, Level, Question, Timestamp, ToolContext};
 
 /// How long a grant lasts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -170,6 +172,16 @@ pub trait Visibility: sealed::Sealed + Send + Sync {
     fn search<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Vec<SkillMatch>, Fault>>;
 }
 
+/// What a call reaches of its turn; implemented by the engine, and where there is none.
+pub(crate) trait TurnAccess: Visibility {
+    /// Asks the person the session belongs to.
+    fn ask<'a>(
+        &'a self,
+        cx: &'a ToolContext,
+        question: Question,
+    ) -> BoxFuture<'a, Result<Value, Fault>>;
+}
+
 #[expect(
     clippy::ref_option,
     reason = "serde calls it with a reference to the field"
@@ -185,13 +197,13 @@ fn optional_time<S: serde::Serializer>(
 }
 
 /// Stands in where there is no engine: every request is refused.
-pub(crate) fn no_visibility() -> Arc<dyn Visibility> {
-    Arc::new(NoVisibility)
+pub(crate) fn no_turn() -> Arc<dyn TurnAccess> {
+    Arc::new(NoTurn)
 }
 
-struct NoVisibility;
+struct NoTurn;
 
-impl NoVisibility {
+impl NoTurn {
     fn refuse<T: Send + 'static>() -> BoxFuture<'static, Result<T, Fault>> {
         Box::pin(std::future::ready(Err(Fault::new(
             super::Code::NotPermitted,
@@ -200,9 +212,19 @@ impl NoVisibility {
     }
 }
 
-impl sealed::Sealed for NoVisibility {}
+impl sealed::Sealed for NoTurn {}
 
-impl Visibility for NoVisibility {
+impl TurnAccess for NoTurn {
+    fn ask<'a>(
+        &'a self,
+        _cx: &'a ToolContext,
+        _question: Question,
+    ) -> BoxFuture<'a, Result<Value, Fault>> {
+        Self::refuse()
+    }
+}
+
+impl Visibility for NoTurn {
     fn set(&self, _request: SetVisibility) -> BoxFuture<'_, Result<VisibilityChange, Fault>> {
         Self::refuse()
     }

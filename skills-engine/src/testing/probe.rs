@@ -13,7 +13,7 @@ use crate::registry::{BuildError, RegisteredAttribute, Registry};
 use crate::skill::{
     Actor, Attribute, AttributeContext, AttributeFault, AttributeReader, Clock, Code, Evaluation,
     Fault, Level, Principal, SessionId, SessionScope, Skill, Tool, ToolContext, TurnId,
-    TurnRequest, TurnScope, check_skill_id, no_visibility,
+    TurnRequest, TurnScope, check_skill_id, no_turn,
 };
 use crate::snapshot::PoolError;
 use crate::tools::{Dispatch, dispatch};
@@ -152,7 +152,7 @@ impl Probe {
         let index = self.skill.tool(tool).unwrap_or_default();
         let cx = ToolContext::new(
             self.turn(),
-            no_visibility(),
+            no_turn(),
             "probe".into(),
             self.id().into(),
             Actor::Model,

@@ -1,11 +1,13 @@
+use std::future::poll_fn;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::pin::pin;
+use std::task::Poll;
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
+use futures_util::future::{Either, select};
 
-use crate::skill::{
-    BoxFuture, Call, Clock, Code, Fault, ToolContext, ToolHandler, ToolResult, within,
-};
+use crate::skill::{BoxFuture, Call, Clock, Code, Fault, ToolContext, ToolHandler, ToolResult};
 use crate::snapshot::{BlockingPool, PoolError};
 
 /// What carrying out a call needs.
@@ -26,13 +28,15 @@ pub(crate) async fn dispatch(call: Dispatch<'_>) -> ToolResult {
         call.handler.call(call.arguments, call.cx)
     }));
     let mut future: BoxFuture<'static, ToolResult> = match begun {
-        Err(_) => return Err(panicked()),
+        // No handler only checks under the context of a call.
+        Err(_) | Ok(Call::Checked) => return Err(panicked()),
         Ok(Call::Ready(result)) => return result,
         Ok(Call::Pending(future)) => future,
         Ok(Call::Blocking(work)) => {
             let Some(slot) = (call.thread)() else {
                 return Err(too_many_threads());
             };
+            call.cx.set_blocking();
             let pool = call.pool.clone();
             let work = move || {
                 let _slot = slot;
@@ -49,7 +53,7 @@ pub(crate) async fn dispatch(call: Dispatch<'_>) -> ToolResult {
         }
     };
     let guarded = AssertUnwindSafe(&mut future).catch_unwind();
-    if let Some(result) = within(call.clock, call.timeout, guarded).await {
+    if let Some(result) = within_own_time(call.clock, call.timeout, call.cx, guarded).await {
         return result.unwrap_or_else(|_| Err(panicked()));
     }
     call.cx.cancel();
@@ -60,6 +64,44 @@ pub(crate) async fn dispatch(call: Dispatch<'_>) -> ToolResult {
             call.timeout.as_millis()
         ),
     ))
+}
+
+/// The result of a call's future, or `None` when it takes longer than `limit`, the time left out in which it waits for
+/// a person.
+async fn within_own_time<F: Future>(
+    clock: &dyn Clock,
+    limit: Duration,
+    cx: &ToolContext,
+    future: F,
+) -> Option<F::Output> {
+    let mut future = pin!(future);
+    if let Poll::Ready(output) = poll_fn(|task| Poll::Ready(future.as_mut().poll(task))).await {
+        return Some(output);
+    }
+    let mut left = limit;
+    loop {
+        // A timer would go on while the call's own time stands still.
+        if cx.is_waiting() {
+            match select(future.as_mut(), pin!(cx.waits_are_over())).await {
+                Either::Left((output, _)) => return Some(output),
+                Either::Right(_) => continue,
+            }
+        }
+        let begun = clock.monotonic_nanos();
+        let before = cx.waited(begun);
+        match select(future.as_mut(), clock.sleep(left)).await {
+            Either::Left((output, _)) => return Some(output),
+            Either::Right(_) => {}
+        }
+        // A timer may come late, but never early, whatever the clock reads.
+        let now = clock.monotonic_nanos();
+        let passed = Duration::from_nanos(now.saturating_sub(begun)).max(left);
+        let own = passed.saturating_sub(cx.waited(now).saturating_sub(before));
+        left = left.saturating_sub(own);
+        if left.is_zero() && !cx.is_waiting() {
+            return None;
+        }
+    }
 }
 
 fn too_many_threads() -> Fault {

@@ -74,6 +74,8 @@ limits! {
     "limits.store_timeout" is Time store_timeout,
     "limits.source_timeout" is Time source_timeout,
     "limits.blocking_threads" is Count blocking_threads,
+    "limits.approvals" is Count approvals,
+    "limits.approval_ttl" is Time approval_ttl,
     "limits.view_cache" is Count view_cache,
     "limits.audit_queue" is Count audit_queue,
 }
