@@ -1,6 +1,7 @@
 //! What a person is asked before it happens.
 
 mod later;
+mod openings;
 mod questions;
 mod refused;
 mod trail;

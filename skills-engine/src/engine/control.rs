@@ -38,6 +38,7 @@ impl Control<'_> {
                 level,
                 span,
                 reason,
+                ..
             } = &request;
             self.record_refusal(skill, Some(*level), Some(*span), reason, fault);
         }
@@ -50,6 +51,7 @@ impl Control<'_> {
             level,
             span,
             reason,
+            call,
         } = request;
         let (level, span) = (*level, *span);
         if let Some(turn) = self.turn {
@@ -58,7 +60,8 @@ impl Control<'_> {
         let index = self.known(skill)?;
         self.engine.check_reason(reason)?;
         self.check_opening(index, level)?;
-        self.ask_policy(Some(index), Wanted::Set { level, span }, reason)
+        let wanted = Wanted::Set { level, span };
+        self.ask_policy(Some(index), wanted, reason, call.as_ref())
             .await?;
         if span == Span::Turn {
             return self.set_for_turn(index, level, reason).await;
@@ -278,7 +281,7 @@ impl Control<'_> {
                 ),
             ));
         }
-        self.ask_policy(Some(index), Wanted::Limit { level }, reason)
+        self.ask_policy(Some(index), Wanted::Limit { level }, reason, None)
             .await?;
         let skill = Arc::clone(&self.epoch.registry.skill(index).id);
         self.change(
@@ -302,7 +305,7 @@ impl Control<'_> {
     async fn try_clear(&self, skill: Option<&str>, reason: &str) -> Result<Cleared, Fault> {
         self.engine.check_reason(reason)?;
         let index = skill.map(|id| self.known(id)).transpose()?;
-        self.ask_policy(index, Wanted::Clear, reason).await?;
+        self.ask_policy(index, Wanted::Clear, reason, None).await?;
         let skill = index.map(|index| Arc::clone(&self.epoch.registry.skill(index).id));
         let state = self.cell.published().1;
         // Asked before: clearing the session ends them.

@@ -1,7 +1,8 @@
+use super::approval::{Opening, approve_opening};
 use super::control::Control;
 use crate::registry::SkillIndex;
 use crate::session::{PolicyAnswer, PolicyQuestion, Wanted, least};
-use crate::skill::{Actor, Code, Fault, Level};
+use crate::skill::{Actor, Code, Fault, Level, ToolContext};
 
 /// Who may change what, beside the rule that ranks actors.
 impl Control<'_> {
@@ -60,16 +61,14 @@ impl Control<'_> {
         self.level(index, &self.cell.published().1)
     }
 
-    /// Asks the policy about a change, and whether the model has control at all.
-    #[expect(
-        clippy::unused_async,
-        reason = "a policy may want a person to approve, who is waited for"
-    )]
+    /// Asks the policy about a change, and whether the model has control at all; and a person, where the policy says so.
+    /// `call` is the call that makes the change, if one does.
     pub(super) async fn ask_policy(
         &self,
         index: Option<SkillIndex>,
         wanted: Wanted,
         reason: &str,
+        call: Option<&ToolContext>,
     ) -> Result<(), Fault> {
         let principal = self.cell.principal();
         self.check_control(&principal)?;
@@ -100,14 +99,31 @@ impl Control<'_> {
                 .is_some_and(super::turn_core::TurnCore::untrusted_seen),
             reason,
         };
-        match self.engine.governance.policy.check(&question) {
-            PolicyAnswer::Allow => Ok(()),
-            PolicyAnswer::Refuse(why) => Err(Fault::new(Code::NotPermitted, why)),
-            PolicyAnswer::Ask(why) => Err(Fault::new(
+        let why = match self.engine.governance.policy.check(&question) {
+            PolicyAnswer::Allow => return Ok(()),
+            PolicyAnswer::Refuse(why) => return Err(Fault::new(Code::NotPermitted, why)),
+            PolicyAnswer::Ask(why) => why,
+        };
+        let (Some(registered), Wanted::Set { level, span }) = (registered, wanted) else {
+            return Err(Fault::new(
                 Code::ApprovalRequired,
-                format!("{why}. Nobody can be asked here; do without it"),
-            )),
-        }
+                format!("{why}. A person can approve the opening of a skill only; do without it"),
+            ));
+        };
+        let opening = Opening {
+            skill: &registered.id,
+            version: &registered.definition().version,
+            level,
+            span,
+            actor: self.actor,
+            reason,
+            why: &why,
+            turn: self.turn.map(|turn| turn.id),
+            call,
+        };
+        approve_opening(self.engine, self.cell, opening).await?;
+        // While a person decided, the host may have taken the control away.
+        self.check_control(&self.cell.principal())
     }
 
     fn check_control(&self, principal: &crate::skill::Principal) -> Result<(), Fault> {

@@ -375,7 +375,7 @@ impl ToolContext {
     /// What the call may see and change of its own session.
     #[must_use]
     pub fn visibility(&self) -> &dyn Visibility {
-        &*self.call.access
+        &self.call
     }
 }
 

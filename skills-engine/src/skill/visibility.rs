@@ -32,6 +32,8 @@ pub struct SetVisibility {
     pub span: Span,
     /// Why; goes to the audit trail.
     pub reason: String,
+    /// The call that wishes it, if one does.
+    pub(crate) call: Option<ToolContext>,
 }
 
 impl SetVisibility {
@@ -42,6 +44,7 @@ impl SetVisibility {
             level,
             span: Span::UntilCleared,
             reason: String::new(),
+            call: None,
         }
     }
 

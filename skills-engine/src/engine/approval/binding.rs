@@ -8,6 +8,8 @@ use serde::de::{Deserializer as _, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
+use crate::skill::{Actor, Level, Span};
+
 /// Stands for all that an approval is bound to within its session: nothing else is let through by it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Binding([u8; 32]);
@@ -21,6 +23,28 @@ impl Binding {
             version.as_bytes(),
             tool.as_bytes(),
             &canonical(arguments),
+        ])
+    }
+
+    /// The opening of a skill by an actor.
+    pub(super) fn of_opening(
+        skill: &str,
+        version: &str,
+        (level, span): (Level, Span),
+        actor: Actor,
+    ) -> Self {
+        let span = match span {
+            Span::UntilCleared => "until_cleared".to_owned(),
+            Span::Turn => "turn".to_owned(),
+            Span::Ttl(ttl) => ttl.as_millis().to_string(),
+        };
+        Self::new(&[
+            b"opening",
+            skill.as_bytes(),
+            version.as_bytes(),
+            level.as_str().as_bytes(),
+            span.as_bytes(),
+            actor.as_str().as_bytes(),
         ])
     }
 

@@ -8,6 +8,7 @@ mod book;
 mod calls;
 mod claim;
 mod host;
+mod opening;
 mod question;
 mod request;
 
@@ -15,5 +16,6 @@ pub use self::answer::{ApprovalAnswer, ApprovalHandler, LeavePending};
 pub(super) use self::ask::nobody;
 pub(super) use self::book::Approvals;
 pub(super) use self::claim::Claim;
+pub(super) use self::opening::{Opening, approve_opening};
 pub(super) use self::question::ask;
 pub use self::request::{ApprovalKind, ApprovalRequest, ApprovalToken};

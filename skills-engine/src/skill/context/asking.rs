@@ -4,9 +4,36 @@ use std::time::Duration;
 
 use serde_json::Value;
 
-use super::super::visibility::no_turn;
-use super::super::{Actor, BoxFuture, Clock, Fault, Question};
+use super::super::visibility::{no_turn, sealed};
+use super::super::{
+    Actor, BoxFuture, Cleared, Clock, Fault, Question, SetVisibility, SkillMatch, SkillVisibility,
+    Visibility, VisibilityChange,
+};
 use super::{CallScope, ToolContext, TurnScope};
+
+impl sealed::Sealed for Arc<CallScope> {}
+
+/// What the call's turn allows, told which call it is that asks.
+impl Visibility for Arc<CallScope> {
+    fn set(&self, mut request: SetVisibility) -> BoxFuture<'_, Result<VisibilityChange, Fault>> {
+        request.call = Some(ToolContext {
+            call: Self::clone(self),
+        });
+        self.access.set(request)
+    }
+
+    fn get(&self) -> BoxFuture<'_, Result<Vec<SkillVisibility>, Fault>> {
+        self.access.get()
+    }
+
+    fn clear<'a>(&'a self, skill: Option<&'a str>) -> BoxFuture<'a, Result<Cleared, Fault>> {
+        self.access.clear(skill)
+    }
+
+    fn search<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Vec<SkillMatch>, Fault>> {
+        self.access.search(query)
+    }
+}
 
 impl ToolContext {
     /// A context under which a handler checks the arguments it is given, and runs nothing.
