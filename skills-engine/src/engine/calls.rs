@@ -41,13 +41,7 @@ impl Turn {
                 rest = &rest[1..];
                 continue;
             }
-            let together = rest
-                .iter()
-                .take(self.repeats.together(rest))
-                .take_while(|call| self.may_overlap(call))
-                .count()
-                .max(1);
-            let (now, later) = rest.split_at(together);
+            let (now, later) = rest.split_at(self.together(rest));
             rest = later;
             let noted = results.len();
             if let [_] = now {
@@ -59,8 +53,6 @@ impl Turn {
                 self.repeats.note(call, result);
             }
         }
-        let TurnCore { engine, cell, .. } = &*self.core;
-        cell.touch(engine.clock.now());
         for call in beyond {
             let fault = Fault::new(
                 Code::LimitExceeded,
@@ -70,6 +62,18 @@ impl Turn {
         }
         self.core.engine.audit.relieve().await;
         CallResults { results }
+    }
+
+    /// How many of the first calls run at the same time.
+    fn together(&self, calls: &[ToolCall]) -> usize {
+        if let [_] = calls {
+            return 1;
+        }
+        let together = calls
+            .iter()
+            .take(self.repeats.together(calls))
+            .take_while(|call| self.may_overlap(call));
+        together.count().max(1)
     }
 
     fn may_overlap(&self, call: &ToolCall) -> bool {
@@ -229,9 +233,9 @@ impl Turn {
             engine, cell, id, ..
         } = &*self.core;
         let kind = AuditKind::call_refused(recorded_id(&call.id), &call.name, fault.code);
-        engine
-            .audit
-            .record(engine.event(cell, Actor::Model, kind).turn(*id));
+        let event = engine.event(cell, Actor::Model, kind).turn(*id);
+        cell.touch(event.time);
+        engine.audit.record(event);
         CallResult {
             call_id: Arc::clone(&call.id),
             name: call.name.chars().take(128).collect(),
@@ -273,6 +277,7 @@ impl Drop for Running<'_> {
         let ended = started
             .checked_add(Duration::from_nanos(latency_ns))
             .unwrap_or(started);
+        cell.touch(ended);
         let registered = epoch.registry.tool(self.tool);
         let kind = AuditKind::CallEnded {
             call_id: recorded_id(&self.call.id),
