@@ -25,6 +25,7 @@ mod faults;
 mod governance;
 mod helpdesk;
 mod hostile;
+mod kept_open;
 mod layers;
 mod levels;
 mod made;

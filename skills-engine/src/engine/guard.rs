@@ -1,8 +1,13 @@
+use std::sync::Arc;
+
 use super::approval::{Opening, approve_opening};
 use super::control::Control;
 use crate::registry::SkillIndex;
-use crate::session::{PolicyAnswer, PolicyQuestion, Wanted, least};
-use crate::skill::{Actor, Code, Fault, Level, ToolContext};
+use crate::session::{
+    Change, GrantSpan, PolicyAnswer, PolicyQuestion, SessionState, TurnGrants, TurnWish, Wanted,
+    least,
+};
+use crate::skill::{Actor, Code, Fault, Level, Span, ToolContext};
 
 /// Who may change what, beside the rule that ranks actors.
 impl Control<'_> {
@@ -29,14 +34,6 @@ impl Control<'_> {
                 ),
             ));
         }
-        if facts.host_only && self.actor == Actor::Model && level > self.level_now(index) {
-            return Err(Fault::new(
-                Code::NotPermitted,
-                format!(
-                    "only the host or the user opens `{id}`. Ask the user to, or do without it"
-                ),
-            ));
-        }
         let Some(ceiling) = facts.outer_ceiling() else {
             return Ok(());
         };
@@ -55,10 +52,6 @@ impl Control<'_> {
                 self.actor
             ),
         ))
-    }
-
-    fn level_now(&self, index: SkillIndex) -> Level {
-        self.level(index, &self.cell.published().1)
     }
 
     /// Asks the policy about a change, and whether the model has control at all; and a person, where the policy says so.
@@ -83,6 +76,7 @@ impl Control<'_> {
                 state.standing(&registered.id).ceiling(),
             )
         });
+        let prolongs = index.is_some_and(|index| self.prolongs(index, level, wanted, &state));
         let question = PolicyQuestion {
             session: &self.cell.scope.id,
             principal: &principal,
@@ -90,15 +84,32 @@ impl Control<'_> {
             skill: registered.map(|registered| &*registered.id),
             wanted,
             level,
+            prolongs,
             ceiling,
             host_only: facts.is_some_and(|facts| facts.host_only),
-            shows_destructive: index
-                .is_some_and(|index| self.shows_destructive(index, level, wanted)),
+            shows_destructive: index.is_some_and(|index| {
+                let shown = if prolongs {
+                    self.lasting(index, &state)
+                } else {
+                    level
+                };
+                self.shows_destructive(index, shown, wanted)
+            }),
             untrusted_seen: self
                 .turn
                 .is_some_and(super::turn_core::TurnCore::untrusted_seen),
             reason,
         };
+        let opens = matches!(wanted, Wanted::Set { .. }) && question.raises();
+        if question.host_only && self.actor == Actor::Model && opens {
+            let id = question.skill.unwrap_or_default();
+            return Err(Fault::new(
+                Code::NotPermitted,
+                format!(
+                    "only the host or the user opens `{id}`. Ask the user to, or do without it"
+                ),
+            ));
+        }
         let why = match self.engine.governance.policy.check(&question) {
             PolicyAnswer::Allow => return Ok(()),
             PolicyAnswer::Refuse(why) => return Err(Fault::new(Code::NotPermitted, why)),
@@ -139,6 +150,64 @@ impl Control<'_> {
             Code::NotPermitted,
             "the model of this session opens and closes no skills. Ask the user to, or do without",
         ))
+    }
+
+    /// The level of a skill once all that ends by itself has ended.
+    fn lasting(&self, index: SkillIndex, state: &SessionState) -> Level {
+        let registered = self.epoch.registry.skill(index);
+        let floor = state.standing(&registered.id).highest_floor();
+        floor.unwrap_or(registered.base())
+    }
+
+    /// Whether a level that a skill has for a time, or for this turn, would last longer.
+    fn prolongs(
+        &self,
+        index: SkillIndex,
+        level: Level,
+        wanted: Wanted,
+        state: &SessionState,
+    ) -> bool {
+        let Wanted::Set {
+            level: wanted,
+            span,
+        } = wanted
+        else {
+            return false;
+        };
+        if wanted > level || wanted <= self.lasting(index, state) {
+            return false;
+        }
+        // Tried on copies. What the rule refuses prolongs nothing.
+        let registered = self.epoch.registry.skill(index);
+        let (now, limits) = (self.engine.clock.now(), &self.engine.limits);
+        let span = match (span, self.turn) {
+            (Span::Turn, None) => return false,
+            (Span::Turn, Some(turn)) => {
+                let wish = TurnWish {
+                    skill: Arc::clone(&registered.id),
+                    level: wanted,
+                    actor: self.actor,
+                    base: registered.base(),
+                };
+                let mut grants = turn.with_grants(TurnGrants::clone);
+                let outcome = grants.set(&wish, state, now, limits);
+                return outcome.is_ok_and(|outcome| !outcome.already_open);
+            }
+            (Span::UntilCleared, _) => Ok(GrantSpan::UntilCleared),
+            (Span::Ttl(duration), _) => GrantSpan::for_time(duration, now, limits),
+        };
+        let Ok(span) = span else {
+            return false;
+        };
+        let change = Change::Set {
+            skill: Arc::clone(&registered.id),
+            level: wanted,
+            actor: self.actor,
+            span,
+        };
+        let base = |skill: &str| self.epoch.base(skill);
+        let applied = state.apply(&change, &base, now, limits);
+        applied.is_ok_and(|applied| applied.outcome.raised)
     }
 
     /// Whether a level shows a tool that is marked destructive, and that a lower one does not.

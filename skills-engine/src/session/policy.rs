@@ -71,11 +71,14 @@ pub struct PolicyQuestion<'a> {
     pub wanted: Wanted,
     /// The skill's effective level now.
     pub level: Level,
+    /// Whether the change would keep the skill open for longer than it is: what was opened for a time, or for a turn, is
+    /// no higher with it now, and is higher later.
+    pub prolongs: bool,
     /// The lowest ceiling of the skill.
     pub ceiling: Option<Level>,
     /// Whether the skill's author keeps it from being opened by the model.
     pub host_only: bool,
-    /// Whether the level wanted shows a tool that is marked destructive and is not shown now.
+    /// Whether the level wanted shows a tool that is marked destructive and is not shown now, or not for as long.
     pub shows_destructive: bool,
     /// Whether a tool that reaches into the open world has answered in this turn, so that what the model wants may
     /// be what a stranger wrote.
@@ -85,11 +88,11 @@ pub struct PolicyQuestion<'a> {
 }
 
 impl PolicyQuestion<'_> {
-    /// Whether the change would raise the skill's level.
+    /// Whether the change would raise the skill's level, now or later.
     #[must_use]
     pub fn raises(&self) -> bool {
         match self.wanted {
-            Wanted::Set { level, .. } => level > self.level,
+            Wanted::Set { level, .. } => level > self.level || self.prolongs,
             Wanted::Limit { level } => self
                 .ceiling
                 .is_some_and(|ceiling| level.is_none_or(|level| level > ceiling)),
