@@ -57,6 +57,10 @@ pub enum Wanted {
 /// The rule's own refusals come beside the policy's, whatever it answers: a higher actor holds the skill, a ceiling caps
 /// it, the model may not open it or any.
 #[derive(Clone, Copy, Debug)]
+#[expect(
+    clippy::struct_excessive_bools,
+    reason = "each is a fact of its own that a policy may go by"
+)]
 #[non_exhaustive]
 pub struct PolicyQuestion<'a> {
     /// The session's id.
