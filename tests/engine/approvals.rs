@@ -5,6 +5,7 @@ mod openings;
 mod questions;
 mod refused;
 mod trail;
+mod versions;
 mod waiting;
 
 use std::collections::VecDeque;
