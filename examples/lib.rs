@@ -26,7 +26,7 @@ fn audit_line(record: &AuditRecord) -> Option<String> {
     for (name, value) in &fields {
         if !matches!(
             name.as_str(),
-            "arguments" | "bytes" | "digest" | "latency_ns"
+            "arguments" | "bytes" | "digest" | "expires_at" | "latency_ns"
         ) {
             let _ = write!(line, " {name}={value}");
         }
