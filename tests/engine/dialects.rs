@@ -70,6 +70,7 @@ async fn each_dialect_has_its_own_keys() {
                     "idempotentHint": true,
                     "openWorldHint": false,
                 },
+                "_meta": { "skills-engine/skill": "desk" },
             })),
         ),
     ];

@@ -24,6 +24,7 @@ mod explain;
 mod faults;
 mod governance;
 mod helpdesk;
+mod hooks;
 mod hostile;
 mod kept_open;
 mod layers;

@@ -169,6 +169,8 @@ limits! {
     count calls_in_flight: "limits.calls_in_flight" "SKILLS_ENGINE_LIMITS__CALLS_IN_FLIGHT" "64",
     count calls_per_reply: "limits.calls_per_reply" "SKILLS_ENGINE_LIMITS__CALLS_PER_REPLY" "32",
     time tool_timeout: "limits.tool_timeout" "SKILLS_ENGINE_LIMITS__TOOL_TIMEOUT" "30s",
+    time hook_timeout: "limits.hook_timeout" "SKILLS_ENGINE_LIMITS__HOOK_TIMEOUT" "500ms",
+    count turn_tools: "limits.turn_tools" "SKILLS_ENGINE_LIMITS__TURN_TOOLS" "256",
     time store_timeout: "limits.store_timeout" "SKILLS_ENGINE_LIMITS__STORE_TIMEOUT" "2s",
     time source_timeout: "limits.source_timeout" "SKILLS_ENGINE_LIMITS__SOURCE_TIMEOUT" "30s",
     count blocking_threads: "limits.blocking_threads" "SKILLS_ENGINE_LIMITS__BLOCKING_THREADS" "64",

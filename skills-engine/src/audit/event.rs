@@ -4,7 +4,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::json::cut;
-use super::{ApprovalOutcome, ApprovalSubject, ChainHead};
+use super::{ApprovalOutcome, ApprovalSubject, ChainHead, HookFailure};
 use crate::skill::{Actor, Code, Level, SessionScope, Span, Timestamp, TurnId};
 
 /// Characters of a name that came from outside, such as the name of a tool a model made up.
@@ -105,6 +105,7 @@ impl AuditEvent {
             AuditKind::ApprovalUsed { call_id, .. } => call_id.as_ref().map_or(0, |id| id.len()),
             AuditKind::SessionOpened
             | AuditKind::TurnEnded { .. }
+            | AuditKind::HookFailed { .. }
             | AuditKind::Observed { .. }
             | AuditKind::RegistryRefreshed { .. }
             | AuditKind::Lost { .. }
@@ -123,6 +124,7 @@ impl AuditEvent {
                 | AuditKind::CallStarted { .. }
                 | AuditKind::CallEnded { .. }
                 | AuditKind::CallRefused { .. }
+                | AuditKind::HookFailed { .. }
                 | AuditKind::SkillEvent { .. }
         )
     }
@@ -238,11 +240,20 @@ pub enum AuditKind {
         /// Whether it is on now.
         is_enabled: bool,
     },
+    /// A hook of a skill failed when a turn began, so the skill takes no part in the turn.
+    HookFailed {
+        /// The skill's id.
+        skill: Arc<str>,
+        /// Which hook: `supports`, `on_attach`, `instructions` or `tools`.
+        hook: &'static str,
+        /// How.
+        failure: HookFailure,
+    },
     /// A skill wrote an event of its own.
     SkillEvent {
         /// The skill's id.
         skill: Arc<str>,
-        /// The name of the tool or attribute that wrote it.
+        /// The name of the tool or attribute that wrote it; `(hooks)` for a hook.
         member: Arc<str>,
         /// What it calls the event, 64 characters of it.
         event: Box<str>,
@@ -347,6 +358,7 @@ impl AuditKind {
             Self::ChildCreated { .. } => "child_created",
             Self::Observed { .. } => "observed",
             Self::Switched { .. } => "switched",
+            Self::HookFailed { .. } => "hook_failed",
             Self::SkillEvent { .. } => "skill_event",
             Self::ApprovalAsked { .. } => "approval_asked",
             Self::ApprovalDecided { .. } => "approval_decided",

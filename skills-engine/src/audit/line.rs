@@ -135,6 +135,15 @@ fn write_fields(fields: &mut Object<'_>, kind: &AuditKind, reason: usize) {
             fields.text("skill", skill, NAME_LENGTH);
             fields.word("to", if *is_enabled { "on" } else { "off" });
         }
+        AuditKind::HookFailed {
+            skill,
+            hook,
+            failure,
+        } => {
+            fields.text("skill", skill, NAME_LENGTH);
+            fields.word("hook", hook);
+            fields.word("failure", failure.as_str());
+        }
         AuditKind::SkillEvent {
             skill,
             member,

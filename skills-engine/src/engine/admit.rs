@@ -3,7 +3,7 @@ use super::call::ToolCall;
 use super::turn::Turn;
 use super::turn_core::TurnCore;
 use crate::registry::ToolIndex;
-use crate::session::{Decision, decide, least};
+use crate::session::{Decision, least};
 use crate::skill::{Code, Fault, Level, Timestamp, nearest, shown};
 
 impl Turn {
@@ -19,11 +19,11 @@ impl Turn {
             return Err(super::change::ended());
         }
         let unknown = || self.unknown_tool(&call.name);
-        let tool = epoch.catalogue.find(&call.name).ok_or_else(unknown)?;
-        let registered = epoch.registry.tool(tool);
+        let tool = self.core.find_tool(&call.name).ok_or_else(unknown)?;
+        let registered = self.core.tool(tool);
         let definition = &registered.definition;
         let skill = epoch.registry.skill(registered.skill);
-        match self.decide(tool, now) {
+        match self.core.decide(tool, now) {
             Decision::Visible => {}
             Decision::Hidden { have, need } => {
                 return Err(self.hidden(tool, have, need));
@@ -33,7 +33,7 @@ impl Turn {
         if self
             .last
             .as_ref()
-            .is_some_and(|last| !last.view.layout().shows(tool))
+            .is_some_and(|last| !last.view.shows(tool))
         {
             return Err(Fault::new(
                 Code::Hidden,
@@ -72,16 +72,16 @@ impl Turn {
     fn unknown_tool(&self, name: &str) -> Fault {
         /// Tools that a name is compared with: a model that makes up names must not keep a core busy.
         const MOST: usize = 200;
-        let epoch = &self.core.epoch;
+        let core = &self.core;
         let visible = || {
-            let runs = self.last.iter().flat_map(|last| &last.view.layout().tools);
-            runs.cloned().flatten().take(MOST)
+            let views = self.last.iter().map(|last| &last.view);
+            views.flat_map(|view| view.tool_indexes()).take(MOST)
         };
         let own_name = name.rsplit(['.', '/', ':', ' ']).next().unwrap_or(name);
-        let namesake = visible().find(|tool| *epoch.registry.tool(*tool).name == *own_name);
-        let names = || visible().map(|tool| &**epoch.catalogue.name(tool));
+        let namesake = visible().find(|tool| *core.tool(*tool).name == *own_name);
+        let names = || visible().map(|tool| &**core.tool_name(tool));
         let meant = namesake
-            .map(|tool| &**epoch.catalogue.name(tool))
+            .map(|tool| &**core.tool_name(tool))
             .or_else(|| nearest(name, names()));
         let next = match meant {
             Some(meant) => format!("Did you mean `{meant}`?"),
@@ -93,30 +93,12 @@ impl Turn {
         )
     }
 
-    fn decide(&self, tool: ToolIndex, now: Timestamp) -> Decision {
-        let TurnCore { cell, epoch, .. } = &*self.core;
-        let registry = &epoch.registry;
-        let skill = registry.tool(tool).skill;
-        let id = &registry.skill(skill).id;
-        let (state, access) = cell.standing();
-        let turn = self.core.standing(id, &state);
-        let (facts, member) = self.core.with_rights(access.as_ref(), |rights| {
-            (rights.skill(registry, skill), rights.tool(registry, tool))
-        });
-        decide(Some(&facts), Some(&member), &state.standing(id), turn, now)
-    }
-
     /// Says what to do about a tool that is not open.
     fn hidden(&self, tool: ToolIndex, have: Level, need: Level) -> Fault {
         let TurnCore { cell, epoch, .. } = &*self.core;
-        let registry = &epoch.registry;
-        let skill = registry.tool(tool).skill;
-        let id = &registry.skill(skill).id;
+        let id = &epoch.registry.skill(self.core.tool(tool).skill).id;
         let (state, access) = cell.standing();
-        let (facts, member, has_control) = self.core.with_rights(access.as_ref(), |rights| {
-            let (facts, member) = (rights.skill(registry, skill), rights.tool(registry, tool));
-            (facts, member, rights.has_control())
-        });
+        let (facts, member, has_control) = self.core.tool_facts(access.as_ref(), tool);
         let ceiling = least(facts.ceiling(&state.standing(id)), member.ceiling);
         let message = match ceiling {
             Some(ceiling) if ceiling < need => {

@@ -61,6 +61,7 @@ impl EngineBuilder {
             store,
             mut sinks,
             composer,
+            export,
             search,
             approvals,
             policy,
@@ -71,16 +72,13 @@ impl EngineBuilder {
         let epoch = Arc::new(Epoch::new(
             registry,
             Arc::clone(&composer),
+            export,
             limits.view_cache,
         )?);
         let off = if settings.enabled {
             None
         } else {
-            Some(Arc::new(Epoch::new(
-                Registry::build(Vec::new())?,
-                composer,
-                0,
-            )?))
+            Some(Arc::new(Epoch::empty(composer)?))
         };
         let ring = sinks.is_empty().then(|| Arc::new(MemoryRing::default()));
         sinks.extend(ring.clone().map(|ring| ring as Arc<dyn AuditSink>));

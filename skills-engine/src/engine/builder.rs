@@ -12,6 +12,7 @@ use crate::session::{PslControl, PslPolicy, Role, StandardPolicy, VisibilityStor
 use crate::skill::{Clock, Limits, Resources, Skill, SkillEntry, SkillType, SystemClock};
 use crate::source::{Linked, Provided, SkillSource};
 use crate::store::MemoryStore;
+use crate::tools::ExportOptions;
 
 /// Puts an [`Engine`](super::Engine) together.
 #[must_use]
@@ -36,6 +37,7 @@ pub struct EngineBuilder {
     pub(super) sinks: Vec<Arc<dyn AuditSink>>,
     pub(super) audit_key: Option<AuditKey>,
     pub(super) composer: Arc<dyn PromptComposer>,
+    pub(super) export: ExportOptions,
     pub(super) search: Arc<dyn SkillSearch>,
     pub(super) roles: Vec<(String, Role)>,
     pub(super) control: Option<PslControl>,
@@ -64,6 +66,7 @@ impl Default for EngineBuilder {
             sinks: Vec::new(),
             audit_key: None,
             composer: Arc::new(StandardComposer::default()),
+            export: ExportOptions::default(),
             search: Arc::new(TermSearch::default()),
             roles: Vec::new(),
             control: None,
@@ -206,6 +209,12 @@ impl EngineBuilder {
     /// Sets who writes the prompt.
     pub fn prompt_composer(mut self, composer: Arc<dyn PromptComposer>) -> Self {
         self.composer = composer;
+        self
+    }
+
+    /// Sets what stands before the descriptions of tools where they are listed for a model: nothing, by default.
+    pub fn export(mut self, options: ExportOptions) -> Self {
+        self.export = options;
         self
     }
 

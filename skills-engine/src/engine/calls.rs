@@ -77,9 +77,8 @@ impl Turn {
     }
 
     fn may_overlap(&self, call: &ToolCall) -> bool {
-        let TurnCore { epoch, .. } = &*self.core;
-        epoch.catalogue.find(&call.name).is_some_and(|tool| {
-            let annotations = epoch.registry.tool(tool).definition.annotations;
+        self.core.find_tool(&call.name).is_some_and(|tool| {
+            let annotations = self.core.tool(tool).definition.annotations;
             annotations.read_only || annotations.idempotent
         })
     }
@@ -93,14 +92,7 @@ impl Turn {
             Ok(tool) => tool,
             Err(fault) => return self.refuse(call, fault),
         };
-        if self
-            .core
-            .epoch
-            .registry
-            .tool(tool)
-            .definition
-            .requires_approval
-        {
+        if self.core.tool(tool).definition.requires_approval {
             // Boxed: most calls need none, and should not carry the room for it along.
             let approved = Box::pin(self.call_approved(call, tool));
             return approved.instrument(span).await;
@@ -127,10 +119,9 @@ impl Turn {
         if let Some(tool) = tool
             && !span.is_disabled()
         {
-            let epoch = &self.core.epoch;
-            span.record("gen_ai.tool.name", &**epoch.catalogue.name(tool));
-            let skill = epoch.registry.tool(tool).skill;
-            span.record("skill", &*epoch.registry.skill(skill).id);
+            span.record("gen_ai.tool.name", &**self.core.tool_name(tool));
+            let skill = self.core.tool(tool).skill;
+            span.record("skill", &*self.core.epoch.registry.skill(skill).id);
         }
         span
     }
@@ -163,7 +154,7 @@ impl Turn {
             id,
             ..
         } = &*self.core;
-        let registered = epoch.registry.tool(tool);
+        let registered = self.core.tool(tool);
         let skill = &epoch.registry.skill(registered.skill).id;
         let arguments = call.arguments.as_bytes();
         let kind = AuditKind::CallStarted {
@@ -278,7 +269,7 @@ impl Drop for Running<'_> {
             .checked_add(Duration::from_nanos(latency_ns))
             .unwrap_or(started);
         cell.touch(ended);
-        let registered = epoch.registry.tool(self.tool);
+        let registered = self.turn.core.tool(self.tool);
         let kind = AuditKind::CallEnded {
             call_id: recorded_id(&self.call.id),
             skill: Arc::clone(&epoch.registry.skill(registered.skill).id),

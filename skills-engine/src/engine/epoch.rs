@@ -11,7 +11,7 @@ use crate::prompt::PromptComposer;
 use crate::registry::{AttributeIndex, BuildError, Registry, SkillIndex, ToolIndex};
 use crate::skill::{Code, Fault, Level, shown};
 use crate::snapshot::LiveTable;
-use crate::tools::Catalogue;
+use crate::tools::{Catalogue, ExportOptions};
 
 /// A registry and everything rendered from it: replaced whole.
 pub(crate) struct Epoch {
@@ -21,6 +21,8 @@ pub(crate) struct Epoch {
     pub(crate) live: LiveTable,
     pub(crate) base_tools: Vec<Range<ToolIndex>>,
     pub(crate) base_attributes: Vec<Range<AttributeIndex>>,
+    /// The skills that look at requests, by id.
+    pub(super) hooked: Box<[SkillIndex]>,
     layouts: Layouts,
     /// By the SHA-256 of everything that goes into them.
     rights: DashMap<[u8; 32], Arc<Rights>>,
@@ -33,9 +35,10 @@ impl Epoch {
     pub(crate) fn new(
         registry: Registry,
         composer: Arc<dyn PromptComposer>,
+        export: ExportOptions,
         cache_bytes: usize,
     ) -> Result<Self, BuildError> {
-        let catalogue = Catalogue::new(&registry).map_err(BuildError::new)?;
+        let catalogue = Catalogue::new(&registry, export).map_err(BuildError::new)?;
         let texts = Texts::new(&registry, &catalogue, composer);
         let live = LiveTable::new(&registry);
         let mut base_tools = Vec::new();
@@ -44,8 +47,12 @@ impl Epoch {
             push_run(&mut base_tools, skill.tools.up_to(skill.base()));
             push_run(&mut base_attributes, skill.attributes.up_to(skill.base()));
         }
+        let hooked = (0..).zip(&registry.skills);
+        let hooked = hooked.filter(|(_, skill)| skill.skill.hooks().is_some());
+        let hooked = hooked.map(|(index, _)| index).collect();
         let layouts = Layouts::new(cache_bytes);
         Ok(Self {
+            hooked,
             registry,
             catalogue,
             texts,
@@ -55,6 +62,12 @@ impl Epoch {
             layouts,
             rights: DashMap::new(),
         })
+    }
+
+    /// Nothing at all, for engines that are switched off.
+    pub(crate) fn empty(composer: Arc<dyn PromptComposer>) -> Result<Self, BuildError> {
+        let registry = Registry::build(Vec::new())?;
+        Self::new(registry, composer, ExportOptions::default(), 0)
     }
 
     /// The rights that go by a key, worked out at most once for each.

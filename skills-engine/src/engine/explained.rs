@@ -24,6 +24,7 @@ impl Session {
             rights: &rights,
             state: &state,
             turn: TurnStanding::default(),
+            own: None,
         }
         .explanation(skill, member)
     }
@@ -40,19 +41,20 @@ impl Turn {
         let whole = core.engine.off.is_some().then(|| core.engine.epoch());
         let (epoch, rights) = match &whole {
             Some(epoch) => {
-                let resolved = core
-                    .engine
-                    .resolve(epoch, &core.cell, access.as_ref(), &core.lists);
+                let resolved = core.resolve(epoch, access.as_ref());
                 (epoch, resolved.rights)
             }
             None => (&core.epoch, core.with_rights(access.as_ref(), Arc::clone)),
         };
+        let own = whole.is_none().then(|| core.own_tool_facts(skill, member));
+        let own = own.flatten();
         Explained {
             engine: &core.engine,
             epoch,
             rights: &rights,
             state: &state,
             turn,
+            own,
         }
         .explanation(skill, member)
     }
@@ -65,6 +67,8 @@ struct Explained<'a> {
     rights: &'a Rights,
     state: &'a SessionState,
     turn: TurnStanding,
+    /// The member, when it is a tool that the turn alone has.
+    own: Option<MemberFacts>,
 }
 
 impl Explained<'_> {
@@ -100,6 +104,9 @@ impl Explained<'_> {
 
     /// What the rule needs to know of a member; a tool comes before an attribute of the same name.
     fn member_facts(&self, skill: SkillIndex, member: &str) -> Option<MemberFacts> {
+        if self.own.is_some() {
+            return self.own;
+        }
         let registry = &self.epoch.registry;
         if let Some(tool) = registry.tool_index(skill, member) {
             return Some(self.rights.tool(registry, tool));

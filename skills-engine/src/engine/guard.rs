@@ -220,6 +220,13 @@ impl Control<'_> {
             .skill(index)
             .tools
             .between(level, wanted.max(level));
+        let of_turn = self.turn.into_iter().flat_map(|turn| {
+            let own = turn.own_tools(Some(index)).map(|tool| turn.tool(tool));
+            own.filter(|tool| tool.definition.level > level && tool.definition.level <= wanted)
+        });
         added.any(|tool| registry.tool(tool).definition.annotations.destructive)
+            || of_turn
+                .into_iter()
+                .any(|tool| tool.definition.annotations.destructive)
     }
 }

@@ -8,6 +8,7 @@ use crate::prompt::PromptComposer;
 use crate::registry::{BuildError, Registry, SkillIndex, ToolIndex};
 use crate::skill::{AttributeContext, Clock, Level, Limits};
 use crate::snapshot::{BlockingPool, Evaluator, LiveValues, OwnValues, Viewer, bound_constants};
+use crate::tools::ExportOptions;
 
 /// The only skill of a registry, rendered as engines do, without a session.
 pub(crate) struct LoneSkill {
@@ -30,7 +31,12 @@ impl LoneSkill {
     ) -> Result<Self, BuildError> {
         let limits = Limits::default();
         bound_constants(&mut registry, &limits)?;
-        let epoch = Epoch::new(registry, composer, limits.view_cache)?;
+        let epoch = Epoch::new(
+            registry,
+            composer,
+            ExportOptions::default(),
+            limits.view_cache,
+        )?;
         Ok(Self {
             rights: Arc::new(RightsBuilder::new(&epoch.registry).finish()),
             epoch: Arc::new(epoch),
@@ -92,7 +98,7 @@ impl LoneSkill {
         let mut live = LiveValues::default();
         let visible = layout.live.iter().copied();
         evaluator.evaluate(visible, &mut viewer, &mut live).await;
-        View::new(Arc::clone(&self.epoch), layout, Arc::default(), live)
+        View::new(Arc::clone(&self.epoch), layout, None, Arc::default(), live)
     }
     /// What there is to see once the host set the skill to a level.
     fn layout(&self, level: Level) -> Arc<Layout> {

@@ -3,6 +3,7 @@
 mod access;
 mod admit;
 mod approval;
+mod attached;
 mod build;
 mod builder;
 mod call;
@@ -20,6 +21,7 @@ mod governance;
 mod granted;
 mod guard;
 mod held;
+mod hooks;
 mod inner;
 mod layout;
 mod layouts;
@@ -45,6 +47,7 @@ mod switch;
 mod texts;
 mod turn;
 mod turn_core;
+mod turn_part;
 mod view;
 mod visibility;
 

@@ -1,6 +1,8 @@
+use std::sync::Arc;
+
 use super::control::Control;
 use super::search::Searched;
-use crate::registry::SkillIndex;
+use crate::registry::{SkillIndex, ToolIndex};
 use crate::session::{
     Decision, MemberFacts, SessionState, SkillFacts, TurnStanding, decide, effective,
 };
@@ -105,17 +107,27 @@ impl Control<'_> {
         let is_visible = |member: MemberFacts| {
             decide(Some(&facts), Some(&member), &standing, turn, now) == Decision::Visible
         };
+        let mut tools: Vec<_> = registered.tools.all().collect();
+        tools.retain(|tool| is_visible(self.rights.tool(registry, *tool)));
+        if let Some(turn) = self.turn {
+            let own = turn.own_tools(Some(index));
+            let access = self.cell.access();
+            tools.extend(own.filter(|tool| is_visible(turn.tool_facts(access.as_ref(), *tool).1)));
+        }
         Members {
-            tools: registered
-                .tools
-                .all()
-                .filter(|tool| is_visible(self.rights.tool(registry, *tool)))
-                .collect(),
+            tools,
             attributes: registered
                 .attributes
                 .all()
                 .filter(|attribute| is_visible(self.rights.attribute(registry, *attribute)))
                 .collect(),
+        }
+    }
+
+    fn tool_name(&self, tool: ToolIndex) -> &Arc<str> {
+        match self.turn {
+            Some(turn) => turn.tool_name(tool),
+            None => self.epoch.catalogue.name(tool),
         }
     }
 
@@ -148,7 +160,7 @@ impl Control<'_> {
             already_open,
             new_tools: new(&seen.tools, &before.tools)
                 .into_iter()
-                .map(|tool| (**self.epoch.catalogue.name(tool)).to_owned())
+                .map(|tool| (**self.tool_name(tool)).to_owned())
                 .collect(),
             new_attributes: new(&seen.attributes, &before.attributes)
                 .into_iter()

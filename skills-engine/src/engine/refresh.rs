@@ -11,7 +11,7 @@ use crate::registry::Registry;
 use crate::skill::{Actor, Clock, Code, Fault, Limits, Principal, Skill, lock, within};
 use crate::snapshot::bound_constants;
 use crate::source::SkillSource;
-use crate::tools::wire_name;
+use crate::tools::{ExportOptions, wire_name};
 
 type Skills = Vec<Arc<dyn Skill>>;
 
@@ -166,7 +166,8 @@ impl EngineInner {
     /// Builds a registry of what was taken in, and lets turns that begin from now on go by it.
     fn replace(&self, taken: &[Skills]) -> Result<(), Fault> {
         let skills = self.sources.fixed.iter().chain(taken.iter().flatten());
-        let generation = self.epoch().registry.generation + 1;
+        let current = self.epoch();
+        let generation = current.registry.generation + 1;
         let refused = |problem: &dyn std::fmt::Display| {
             // Each part was checked, so only all of them together can be too much.
             Fault::new(
@@ -178,7 +179,8 @@ impl EngineInner {
             .map_err(|error| refused(&error))?;
         bound_constants(&mut registry, &self.limits).map_err(|error| refused(&error))?;
         let composer = Arc::clone(&self.sources.composer);
-        let epoch = Epoch::new(registry, composer, self.limits.view_cache)
+        let export = current.catalogue.export();
+        let epoch = Epoch::new(registry, composer, export, self.limits.view_cache)
             .map_err(|error| refused(&error))?;
         *self.epoch.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(epoch);
         Ok(())
@@ -314,7 +316,7 @@ impl<'a> Intake<'a> {
         let mut registry =
             Registry::build(vec![Arc::clone(skill)]).map_err(|error| error.problems().to_vec())?;
         bound_constants(&mut registry, self.limits).map_err(|error| error.problems().to_vec())?;
-        crate::tools::Catalogue::new(&registry)?;
+        crate::tools::Catalogue::new(&registry, ExportOptions::default())?;
         Ok(registry.digest)
     }
 

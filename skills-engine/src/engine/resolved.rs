@@ -6,12 +6,14 @@ use super::epoch::Epoch;
 use super::inner::EngineInner;
 use super::rights::{Rights, RightsBuilder};
 use super::turn_core::TurnCore;
-use crate::session::{AllowList, TurnStanding, effective, is_opened};
+use crate::session::{AllowList, MemberFacts, TurnStanding, effective, is_opened};
 use crate::skill::Timestamp;
 
 /// Rights, and what they were worked out from: as long as that stands they hold.
 pub(super) struct Resolved {
     pub(super) rights: Arc<Rights>,
+    /// What the rule needs to know of the turn's own tools, in their order.
+    pub(super) turn_tools: Box<[MemberFacts]>,
     access: Option<Arc<Access>>,
     switches: u64,
     parent: Option<ParentSeen>,
@@ -68,7 +70,8 @@ impl Resolved {
 }
 
 impl Parent {
-    fn live_turn(&self) -> Option<Arc<TurnCore>> {
+    /// The turn that made the child, while it lives.
+    pub(super) fn live_turn(&self) -> Option<Arc<TurnCore>> {
         let turn = self.turn.as_ref().and_then(Weak::upgrade)?;
         (!turn.has_ended()).then_some(turn)
     }
@@ -111,6 +114,7 @@ impl EngineInner {
         };
         Resolved {
             rights,
+            turn_tools: Box::default(),
             access: access.cloned(),
             switches,
             parent,

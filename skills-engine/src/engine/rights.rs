@@ -176,6 +176,11 @@ impl<'a> RightsBuilder<'a> {
         self.skills[skill as usize].denied.get_or_insert(why);
     }
 
+    /// Takes a tool out; what was taken out for another reason stays so.
+    pub(crate) fn deny_tool(&mut self, tool: ToolIndex, why: Why) {
+        self.tools[tool as usize].denied.get_or_insert(why);
+    }
+
     /// Takes the skills out that are switched off.
     pub(crate) fn switch_off(&mut self, is_off: impl Fn(&str) -> bool) {
         for (index, skill) in (0..).zip(&self.registry.skills) {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::cell::Cell;
 use super::control::Control;
+use super::hooks::Beginning;
 use super::inner::EngineInner;
 use super::turn::Turn;
 use super::view::View;
@@ -75,11 +76,14 @@ impl Session {
         self.cell.published().1
     }
 
-    /// Begins a turn.
+    /// Begins a turn: the skills that take part are told of the request, those with hooks.
+    ///
+    /// Dropping the future leaves nothing of the turn behind.
     ///
     /// # Errors
     ///
-    /// `not_permitted` when the session has ended, `store_unavailable` when its state cannot be read.
+    /// `not_permitted` when the session has ended, `store_unavailable` when its state cannot be read; `timeout`, `panic`
+    /// or `tool_error` when a hook of a skill that is `required` failed.
     pub async fn turn(&self, request: impl Into<TurnRequest>) -> Result<Turn, Fault> {
         let mut request = request.into();
         let lists = request
@@ -99,12 +103,10 @@ impl Session {
         for list in lists.iter() {
             self.engine.unmatched(list);
         }
-        Ok(Turn::new(
-            Arc::clone(&self.engine),
-            Arc::clone(&self.cell),
-            request,
-            lists,
-        ))
+        let (engine, cell) = (&self.engine, &self.cell);
+        let beginning = Beginning::new(engine, cell, request, lists);
+        let beginning = beginning.attach(engine, cell).await?;
+        Ok(Turn::new(Arc::clone(engine), Arc::clone(cell), beginning))
     }
 
     /// What a turn without a request would be shown now. Nothing of it is written down, no hook is asked, and it

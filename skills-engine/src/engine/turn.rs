@@ -5,16 +5,17 @@ use tracing::Instrument as _;
 
 use super::cell::Cell;
 use super::control::Control;
+use super::hooks::Beginning;
 use super::inner::EngineInner;
 use super::layout::Layout;
 use super::repeats::Repeats;
 use super::restated::restated;
 use super::sight::steps;
 use super::turn_core::TurnCore;
+use super::turn_part::TurnPart;
 use super::view::{TurnView, View, ViewChange, layout_change};
 use super::visibility::TurnVisibility;
 use crate::audit::{AuditKind, TurnOutcome};
-use crate::session::AllowList;
 use crate::skill::{
     Actor, AttributeContext, Fault, Level, SetVisibility, SkillVisibility, Span, Timestamp, TurnId,
     TurnRequest, TurnScope, VisibilityChange,
@@ -89,17 +90,16 @@ pub(super) struct Seen {
 }
 
 impl Turn {
-    pub(super) fn new(
-        engine: Arc<EngineInner>,
-        cell: Arc<Cell>,
-        mut request: TurnRequest,
-        lists: Arc<[AllowList]>,
-    ) -> Self {
-        let id = cell.next_turn();
-        request.session = Some(Arc::clone(&cell.scope));
+    pub(super) fn new(engine: Arc<EngineInner>, cell: Arc<Cell>, beginning: Beginning) -> Self {
+        let Beginning {
+            id,
+            epoch,
+            request,
+            lists,
+            attached,
+        } = beginning;
         let scope = TurnScope::new(Arc::clone(&cell.scope), id, request);
-        let epoch = engine.epoch_of_turn();
-        let core = Arc::new(TurnCore::new(engine, cell, epoch, id, lists));
+        let core = Arc::new(TurnCore::new(engine, cell, epoch, id, lists, attached));
         let notebook = Arc::downgrade(&core);
         let scope = Arc::new(scope.notebook(notebook));
         let visibility = Arc::new(TurnVisibility(Arc::clone(&core)));
@@ -122,7 +122,8 @@ impl Turn {
 
     /// A turn that only shows what another one would.
     pub(super) fn preview(engine: Arc<EngineInner>, cell: Arc<Cell>) -> Self {
-        let mut turn = Self::new(engine, cell, TurnRequest::empty(), Arc::default());
+        let beginning = Beginning::new(&engine, &cell, TurnRequest::empty(), Arc::default());
+        let mut turn = Self::new(engine, cell, beginning);
         turn.is_preview = true;
         turn
     }
@@ -158,8 +159,12 @@ impl Turn {
                 return Ok(TurnView::new(Arc::clone(&last.view), ViewChange::Unchanged));
             }
             let layout = Arc::clone(last.view.layout());
+            let part = last.view.turn_part().cloned();
             let span = tracing::debug_span!(parent: &self.span, "view");
-            return Ok(self.look(layout, self.restates).instrument(span).await);
+            return Ok(self
+                .look(layout, part, self.restates)
+                .instrument(span)
+                .await);
         }
         // Before the view is made: one that is not handed out because the future is dropped must not be the latest.
         self.core.engine.audit.relieve().await;
@@ -184,9 +189,13 @@ impl Turn {
             });
             (layout, self.core.rights_expire())
         };
+        let part = self.core.attached.as_ref().and_then(|attached| {
+            let visible = self.core.visible_own_tools(&state, access.as_ref(), now);
+            TurnPart::new(attached, &self.core.epoch, &layout, visible).map(Arc::new)
+        });
         let restates = self.restates || self.core.cell.is_compacted();
         let span = tracing::debug_span!(parent: &self.span, "view");
-        let view = self.look(layout, restates).instrument(span).await;
+        let view = self.look(layout, part, restates).instrument(span).await;
         if restates && !self.restates {
             // Only now: if the future is dropped before, nobody was told.
             self.restates = true;
@@ -206,7 +215,12 @@ impl Turn {
     }
 
     /// Evaluates what is live in a layout, and makes a view of it unless that is the last one.
-    async fn look(&mut self, layout: Arc<Layout>, is_told_again: bool) -> TurnView {
+    async fn look(
+        &mut self,
+        layout: Arc<Layout>,
+        part: Option<Arc<TurnPart>>,
+        is_told_again: bool,
+    ) -> TurnView {
         if !layout.live.is_empty() {
             let TurnCore {
                 engine,
@@ -238,6 +252,10 @@ impl Turn {
         let restated = self.restatement(&layout, is_told_again);
         if let Some(last) = &self.last {
             change = layout_change(&last.view, &self.core.epoch, &layout);
+            if change == ViewChange::Live && last.view.turn_part() != part.as_ref() {
+                // The turn's own tools are others now, or govern others.
+                change = ViewChange::Prefix;
+            }
             if change == ViewChange::Live
                 && *last.view.restated() == restated
                 && *last.view.live() == self.scratch
@@ -247,7 +265,7 @@ impl Turn {
         }
         let live = std::mem::take(&mut self.scratch);
         let epoch = Arc::clone(&self.core.epoch);
-        let view = Arc::new(View::new(epoch, layout, restated, live));
+        let view = Arc::new(View::new(epoch, layout, part, restated, live));
         self.record_view(&view);
         self.views += 1;
         match &mut self.last {

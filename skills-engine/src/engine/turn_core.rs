@@ -2,6 +2,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use super::access::Access;
+use super::attached::{Attached, TurnTools, turn_tool_facts};
 use super::cell::Cell;
 use super::change::ended;
 use super::epoch::Epoch;
@@ -9,7 +10,10 @@ use super::inner::EngineInner;
 use super::layout::Layout;
 use super::resolved::Resolved;
 use super::rights::Rights;
-use crate::session::{AllowList, SessionState, TurnGrants, TurnStanding};
+use crate::registry::{RegisteredTool, SkillIndex, ToolIndex};
+use crate::session::{
+    AllowList, Decision, MemberFacts, SessionState, SkillFacts, TurnGrants, TurnStanding, decide,
+};
 use crate::skill::{Code, Fault, Timestamp, TurnId, lock};
 
 /// What a turn and the tools it calls share.
@@ -20,6 +24,8 @@ pub(super) struct TurnCore {
     pub(super) id: TurnId,
     /// The lists that the request brought.
     pub(super) lists: Arc<[AllowList]>,
+    /// What hooks made of the turn, where there are any.
+    pub(super) attached: Option<Arc<Attached>>,
     grants: Mutex<TurnGrants>,
     rights: Mutex<Option<Resolved>>,
     /// Counts changes of the grants.
@@ -36,6 +42,7 @@ impl TurnCore {
         epoch: Arc<Epoch>,
         id: TurnId,
         lists: Arc<[AllowList]>,
+        attached: Option<Arc<Attached>>,
     ) -> Self {
         Self {
             engine,
@@ -43,6 +50,7 @@ impl TurnCore {
             epoch,
             id,
             lists,
+            attached,
             grants: Mutex::default(),
             rights: Mutex::default(),
             edition: AtomicU64::new(0),
@@ -55,22 +63,146 @@ impl TurnCore {
         self.edition.load(Ordering::Acquire)
     }
 
-    /// What roles, lists, switches and a parent let through now: `access` is what the session's cell says.
+    /// What roles, lists, switches, a parent and hooks let through now: `access` is what the session's cell says.
     pub(super) fn with_rights<T>(
         &self,
         access: Option<&Arc<Access>>,
         look: impl FnOnce(&Arc<Rights>) -> T,
     ) -> T {
+        self.with_resolved(access, |resolved| look(&resolved.rights))
+    }
+
+    fn with_resolved<T>(
+        &self,
+        access: Option<&Arc<Access>>,
+        look: impl FnOnce(&Resolved) -> T,
+    ) -> T {
         let mut kept = lock(&self.rights);
         if let Some(resolved) = &*kept
             && resolved.holds(&self.engine, access)
         {
-            return look(&resolved.rights);
+            return look(resolved);
         }
-        let resolved = self
-            .engine
-            .resolve(&self.epoch, &self.cell, access, &self.lists);
-        look(&kept.insert(resolved).rights)
+        let resolved = self.resolve(&self.epoch, access);
+        look(kept.insert(resolved))
+    }
+
+    /// Works out what the turn sees at most of a registry, which is mostly its own.
+    pub(super) fn resolve(&self, epoch: &Arc<Epoch>, access: Option<&Arc<Access>>) -> Resolved {
+        let Self { engine, cell, .. } = self;
+        let mut resolved = engine.resolve(epoch, cell, access, &self.lists);
+        if let Some(attached) = self
+            .attached
+            .as_deref()
+            .filter(|_| Arc::ptr_eq(epoch, &self.epoch))
+        {
+            resolved.rights = attached.restrict(epoch, resolved.rights);
+            let tools = attached.tools().iter();
+            let facts =
+                |tool| turn_tool_facts(&engine.governance, epoch, cell, access, &self.lists, tool);
+            resolved.turn_tools = tools.map(|(_, tool)| facts(tool)).collect();
+        }
+        resolved
+    }
+
+    /// What the rule needs to know of a tool, and whether the model can open skills by itself.
+    pub(super) fn tool_facts(
+        &self,
+        access: Option<&Arc<Access>>,
+        tool: ToolIndex,
+    ) -> (SkillFacts, MemberFacts, bool) {
+        let registry = &self.epoch.registry;
+        let skill = self.tool(tool).skill;
+        self.with_resolved(access, |resolved| {
+            let rights = &resolved.rights;
+            let member = match self.turn_tools().and_then(|tools| tools.position(tool)) {
+                Some(position) => resolved.turn_tools[position],
+                None => rights.tool(registry, tool),
+            };
+            (rights.skill(registry, skill), member, rights.has_control())
+        })
+    }
+
+    fn turn_tools(&self) -> Option<&TurnTools> {
+        self.attached.as_deref().map(Attached::tools)
+    }
+
+    /// A tool by its name on the wire: one of the registry, or of the turn.
+    pub(super) fn find_tool(&self, name: &str) -> Option<ToolIndex> {
+        let registered = self.epoch.catalogue.find(name);
+        registered.or_else(|| self.turn_tools()?.find(name))
+    }
+
+    /// A tool of the registry, or of the turn.
+    pub(super) fn tool(&self, tool: ToolIndex) -> &RegisteredTool {
+        match self.turn_tools().and_then(|tools| tools.get(tool)) {
+            Some((_, own)) => own,
+            None => self.epoch.registry.tool(tool),
+        }
+    }
+
+    /// The name of a tool on the wire.
+    pub(super) fn tool_name(&self, tool: ToolIndex) -> &Arc<str> {
+        match self.turn_tools().and_then(|tools| tools.get(tool)) {
+            Some((name, _)) => name,
+            None => self.epoch.catalogue.name(tool),
+        }
+    }
+
+    /// Whether a tool is of this turn alone.
+    pub(super) fn has_of_its_own(&self, tool: ToolIndex) -> bool {
+        self.turn_tools()
+            .is_some_and(|tools| tools.get(tool).is_some())
+    }
+
+    /// The tool that the turn alone has of a skill, by its own name.
+    pub(super) fn own_tool(&self, skill: SkillIndex, name: &str) -> Option<ToolIndex> {
+        self.turn_tools()?.of_skill(skill, name)
+    }
+
+    /// The turn's own tools of a skill, or of all.
+    pub(super) fn own_tools(&self, skill: Option<SkillIndex>) -> impl Iterator<Item = ToolIndex> {
+        let tools = self.turn_tools().into_iter().flat_map(TurnTools::iter);
+        let tools = tools.filter(move |(_, tool)| skill.is_none_or(|skill| tool.skill == skill));
+        tools.map(|(index, _)| index)
+    }
+
+    /// What the rule needs to know of a tool that the turn alone has, by the id of its skill and its own name.
+    pub(super) fn own_tool_facts(&self, skill: &str, name: &str) -> Option<MemberFacts> {
+        let (skill, _) = self.epoch.registry.find(skill)?;
+        let tool = self.own_tool(skill, name)?;
+        Some(self.tool_facts(self.cell.access().as_ref(), tool).1)
+    }
+
+    /// What the rule says of a tool now.
+    pub(super) fn decide(&self, tool: ToolIndex, now: Timestamp) -> Decision {
+        let (state, access) = self.cell.standing();
+        self.decide_in(tool, &state, access.as_ref(), now)
+    }
+
+    fn decide_in(
+        &self,
+        tool: ToolIndex,
+        state: &SessionState,
+        access: Option<&Arc<Access>>,
+        now: Timestamp,
+    ) -> Decision {
+        let id = &self.epoch.registry.skill(self.tool(tool).skill).id;
+        let turn = self.standing(id, state);
+        let (facts, member, _) = self.tool_facts(access, tool);
+        decide(Some(&facts), Some(&member), &state.standing(id), turn, now)
+    }
+
+    /// The turn's own tools that are visible.
+    pub(super) fn visible_own_tools(
+        &self,
+        state: &SessionState,
+        access: Option<&Arc<Access>>,
+        now: Timestamp,
+    ) -> Box<[ToolIndex]> {
+        let is_visible =
+            |tool: &ToolIndex| self.decide_in(*tool, state, access, now) == Decision::Visible;
+        self.own_tools(None).filter(is_visible).collect()
     }
 
     /// The same, to keep.

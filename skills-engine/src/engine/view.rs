@@ -7,8 +7,9 @@ use sha2::Digest as _;
 
 use super::epoch::Epoch;
 use super::layout::Layout;
+use super::turn_part::TurnPart;
 use crate::prompt::LiveText;
-use crate::registry::ToolIndex;
+use crate::registry::{RegisteredTool, ToolIndex};
 use crate::skill::{Level, ToolDefinition};
 use crate::snapshot::{LiveValues, SnapshotTool, compose_snapshot};
 use crate::tools::Dialect;
@@ -17,6 +18,8 @@ use crate::tools::Dialect;
 pub struct View {
     epoch: Arc<Epoch>,
     layout: Arc<Layout>,
+    /// What hooks gave for the turn; mostly nothing.
+    turn_part: Option<Arc<TurnPart>>,
     /// What is open, said again; mostly empty.
     restated: Arc<str>,
     live: LiveValues,
@@ -34,6 +37,8 @@ pub struct Prompt<'a> {
     pub stable: &'a str,
     /// What was opened, in the order of the openings.
     pub opened: &'a str,
+    /// What skills have to say of the turn's request; mostly empty.
+    pub turn: &'a str,
     /// What is open, said again after earlier messages have gone; mostly empty.
     pub restated: &'a str,
     /// Values that may differ in the next view.
@@ -51,14 +56,16 @@ impl View {
     pub(super) fn new(
         epoch: Arc<Epoch>,
         layout: Arc<Layout>,
+        turn_part: Option<Arc<TurnPart>>,
         restated: Arc<str>,
         live: LiveValues,
     ) -> Self {
         let live_text = live_text(&epoch, &live);
-        let digest = digest_of(&layout, &restated, &live);
+        let digest = digest_of(&layout, turn_part.as_deref(), &restated, &live);
         Self {
             epoch,
             layout,
+            turn_part,
             restated,
             live,
             live_text,
@@ -70,14 +77,16 @@ impl View {
     /// The whole text for a system prompt; empty when there is no skill to tell of.
     #[must_use]
     pub fn system_prompt(&self) -> &str {
-        if self.live_text.is_empty() && self.restated.is_empty() {
+        let parts = [
+            &*self.layout.prompt,
+            self.turn_text(),
+            &*self.restated,
+            &*self.live_text,
+        ];
+        if parts[1..].iter().all(|part| part.is_empty()) {
             return &self.layout.prompt;
         }
-        self.joined.get_or_init(|| {
-            [&*self.layout.prompt, &*self.restated, &*self.live_text]
-                .concat()
-                .into_boxed_str()
-        })
+        self.joined.get_or_init(|| parts.concat().into_boxed_str())
     }
 
     /// The same text in its parts.
@@ -87,26 +96,55 @@ impl View {
         Prompt {
             stable,
             opened,
+            turn: self.turn_text(),
             restated: &self.restated,
             live: &self.live_text,
         }
     }
 
-    /// The visible tools, in the order they are listed.
+    fn turn_text(&self) -> &str {
+        self.turn_part.as_deref().map_or("", TurnPart::text)
+    }
+
+    /// The visible tools, in the order they are listed: those that a hook gave for the turn come last.
     pub fn tools(&self) -> impl Iterator<Item = ViewTool<'_>> {
-        self.layout
-            .tools
-            .iter()
-            .cloned()
-            .flatten()
+        self.tool_indexes()
             .map(|tool| ViewTool { view: self, tool })
+    }
+
+    pub(super) fn tool_indexes(&self) -> impl Iterator<Item = ToolIndex> {
+        let shared = self.layout.tools.iter().cloned().flatten();
+        let own = self.turn_part.iter().flat_map(|part| part.visible());
+        shared.chain(own.copied())
+    }
+
+    /// Whether a tool is among those that are listed.
+    pub(super) fn shows(&self, tool: ToolIndex) -> bool {
+        let part = self.turn_part.as_deref();
+        self.layout.shows(tool) || part.is_some_and(|part| part.visible().contains(&tool))
+    }
+
+    /// A tool of the registry, or of the turn, with its name on the wire.
+    fn tool(&self, tool: ToolIndex) -> (&Arc<str>, &RegisteredTool) {
+        let part = self.turn_part.as_deref();
+        part.and_then(|part| part.tool(tool)).unwrap_or_else(|| {
+            let Epoch {
+                catalogue,
+                registry,
+                ..
+            } = &*self.epoch;
+            (catalogue.name(tool), registry.tool(tool))
+        })
     }
 
     /// The tool list as JSON text, in the wire form of a provider; `[]` when no tool is visible, which some providers
     /// refuse: leave the field out then.
     #[must_use]
     pub fn tools_json(&self, dialect: Dialect) -> &str {
-        self.layout.list(&self.epoch, dialect)
+        match &self.turn_part {
+            Some(part) => part.list(&self.epoch, &self.layout, dialect),
+            None => self.layout.list(&self.epoch, dialect),
+        }
     }
 
     /// The level of a skill, if the view knows the skill.
@@ -135,19 +173,17 @@ impl View {
             .flatten()
             .filter(|index| range.contains(index))
             .collect();
-        let range = registered.tools.all();
         let tools: Vec<_> = self
-            .layout
-            .tools
-            .iter()
-            .cloned()
-            .flatten()
-            .filter(|index| range.contains(index))
-            .map(|tool| SnapshotTool {
-                name: self.epoch.catalogue.name(tool),
-                description: &self.epoch.registry.tool(tool).definition.description,
+            .tool_indexes()
+            .map(|tool| self.tool(tool))
+            .filter(|(_, tool)| tool.skill == index)
+            .map(|(name, tool)| SnapshotTool {
+                name,
+                description: &tool.definition.description,
             })
             .collect();
+        let of_turn = self.turn_part.as_deref();
+        let of_turn = of_turn.and_then(|part| part.instructions(index));
         let level = self.layout.level(&self.epoch, index);
         Some(compose_snapshot(
             &self.epoch.registry,
@@ -155,6 +191,7 @@ impl View {
             level,
             &attributes,
             &tools,
+            of_turn,
             &self.live,
         ))
     }
@@ -172,7 +209,8 @@ impl View {
         format!("[{}]", snapshots.join(","))
     }
 
-    /// SHA-256 over all that determines the view: the registry, the openings, what is said again, and the live values.
+    /// SHA-256 over all that determines the view: the registry, the openings, what hooks gave for the turn, what is said
+    /// again, and the live values.
     #[must_use]
     pub fn digest(&self) -> &[u8; 32] {
         &self.digest
@@ -182,7 +220,8 @@ impl View {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let prompt = self.layout.prompt.len() + self.restated.len() + self.live_text.len();
-        prompt as u64 + self.layout.tool_bytes
+        let of_turn = self.turn_part.as_deref().map_or(0, TurnPart::bytes);
+        prompt as u64 + self.layout.tool_bytes + of_turn
     }
 
     pub(super) fn epoch(&self) -> &Arc<Epoch> {
@@ -191,6 +230,10 @@ impl View {
 
     pub(super) fn layout(&self) -> &Arc<Layout> {
         &self.layout
+    }
+
+    pub(super) fn turn_part(&self) -> Option<&Arc<TurnPart>> {
+        self.turn_part.as_ref()
     }
 
     pub(super) fn restated(&self) -> &Arc<str> {
@@ -216,30 +259,26 @@ impl<'a> ViewTool<'a> {
     /// Its name on the wire.
     #[must_use]
     pub fn name(&self) -> &'a str {
-        self.view.epoch.catalogue.name(self.tool)
+        self.view.tool(self.tool).0
     }
 
     /// The id of the skill it belongs to.
     #[must_use]
     pub fn skill(&self) -> &'a str {
-        &self
-            .view
-            .epoch
-            .registry
-            .skill(self.view.epoch.registry.tool(self.tool).skill)
-            .id
+        let (_, tool) = self.view.tool(self.tool);
+        &self.view.epoch.registry.skill(tool.skill).id
     }
 
     /// What its author says of it.
     #[must_use]
     pub fn definition(&self) -> &'a ToolDefinition {
-        &self.view.epoch.registry.tool(self.tool).definition
+        &self.view.tool(self.tool).1.definition
     }
 
     /// The schema of its arguments, as JSON text.
     #[must_use]
     pub fn input_schema(&self) -> &'a str {
-        &self.view.epoch.registry.tool(self.tool).input_schema
+        &self.view.tool(self.tool).1.input_schema
     }
 }
 
@@ -277,7 +316,7 @@ pub enum ViewChange {
     Unchanged,
     /// In what comes after the openings alone: live values, or what is said again after a compaction.
     Live,
-    /// Something was opened: what the earlier prompt said before its live values is a prefix of what this one says.
+    /// Something was opened: what the earlier prompt said up to its last opening is a prefix of what this one says.
     Appended,
     /// Something was closed, or the skills themselves changed.
     Prefix,
@@ -357,8 +396,18 @@ fn live_text(epoch: &Epoch, live: &LiveValues) -> Box<str> {
     out.into_boxed_str()
 }
 
-fn digest_of(layout: &Layout, restated: &str, live: &LiveValues) -> [u8; 32] {
+fn digest_of(
+    layout: &Layout,
+    turn_part: Option<&TurnPart>,
+    restated: &str,
+    live: &LiveValues,
+) -> [u8; 32] {
     let mut digest = layout.digest.clone();
+    if let Some(part) = turn_part {
+        // In the place of an attribute that no registry has, as what is said again.
+        digest.update((u32::MAX - 1).to_le_bytes());
+        part.digest(&mut digest);
+    }
     if !restated.is_empty() {
         // In the place of an attribute that no registry has.
         digest.update(u32::MAX.to_le_bytes());

@@ -1,6 +1,6 @@
 use std::borrow::Cow;
 
-use super::standard::write_restated;
+use super::standard::{write_restated, write_turn};
 use crate::skill::{Level, Timestamp};
 use crate::snapshot::AttributeStatus;
 
@@ -68,6 +68,28 @@ pub struct LiveText<'a> {
     pub as_of: Option<Timestamp>,
 }
 
+/// What a skill has to say of the request of one turn, as a composer is given it.
+#[derive(Clone, Debug)]
+#[non_exhaustive]
+pub struct TurnText<'a> {
+    /// The skill's id.
+    pub skill: &'a str,
+    /// What it says.
+    pub instructions: &'a str,
+    /// Wire names of its visible tools.
+    pub tools: Vec<&'a str>,
+}
+
+impl<'a> TurnText<'a> {
+    pub(crate) fn new(skill: &'a str, instructions: &'a str, tools: Vec<&'a str>) -> Self {
+        Self {
+            skill,
+            instructions,
+            tools,
+        }
+    }
+}
+
 /// What comes before the catalogue, as a composer is given it.
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
@@ -129,6 +151,13 @@ pub trait PromptComposer: Send + Sync + 'static {
     /// Written as [`StandardComposer`](super::StandardComposer) does unless a composer has its own way.
     fn restated(&self, open: &RestatedText<'_>, out: &mut String) {
         write_restated(open, out);
+    }
+
+    /// What skills have to say of the request of one turn; called only when there is anything, and for each view anew.
+    ///
+    /// Written as [`StandardComposer`](super::StandardComposer) does unless a composer has its own way.
+    fn turn(&self, skills: &[TurnText<'_>], out: &mut String) {
+        write_turn(skills, out);
     }
 
     /// The live values of a view; called only when there are any.

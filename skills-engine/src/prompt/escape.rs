@@ -41,6 +41,44 @@ pub fn escape_text(text: &str, out: &mut String) {
     }
 }
 
+/// Appends text of several lines below a heading of a prompt's own: as [`escape_text`], but headings stay headings, so
+/// many levels deeper as `depth` says, and never deeper than six.
+///
+/// # Examples
+///
+/// ```
+/// use skills_engine::prompt::escape_text_below;
+///
+/// let mut prompt = "## Instructions\n".to_owned();
+/// escape_text_below("# Steps\n- one", 2, &mut prompt);
+/// assert_eq!(prompt, "## Instructions\n### Steps\n\\- one");
+/// ```
+pub fn escape_text_below(text: &str, depth: usize, out: &mut String) {
+    let mut escaped = String::new();
+    for (position, line) in text.replace("\r\n", "\n").split(['\n', '\r']).enumerate() {
+        if position > 0 {
+            out.push('\n');
+        }
+        let content = line.trim_start_matches([' ', '\t']);
+        let marks = content.bytes().take_while(|byte| *byte == b'#').count();
+        let title = &content[marks..];
+        if (1..=DEEPEST).contains(&marks) && title.chars().next().is_none_or(char::is_whitespace) {
+            out.extend(std::iter::repeat_n('#', (marks + depth).clamp(1, DEEPEST)));
+            escaped.clear();
+            escape_each(&one_line(title), &mut escaped, push_inline);
+            if !escaped.is_empty() {
+                out.push(' ');
+                out.push_str(&escaped);
+            }
+        } else {
+            push_guarded(line, out);
+        }
+    }
+}
+
+/// The deepest level of a heading.
+const DEEPEST: usize = 6;
+
 /// Appends text as part of one line to a prompt: as [`escape_text`], with a single space for each run of spaces, tabs
 /// and line breaks, and none at the ends.
 pub fn escape_line(text: &str, out: &mut String) {

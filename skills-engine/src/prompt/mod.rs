@@ -6,9 +6,10 @@ mod standard;
 
 pub use self::composer::{
     AttributeText, CatalogueText, LiveText, OpenText, PromptComposer, RestatedText, SkillText,
-    ToolText,
+    ToolText, TurnText,
 };
 pub use self::escape::{
     escape_attribute, escape_json_text, escape_line, escape_terminal, escape_text,
+    escape_text_below,
 };
 pub use self::standard::StandardComposer;

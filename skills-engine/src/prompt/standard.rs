@@ -1,7 +1,10 @@
 use super::composer::{
     AttributeText, CatalogueText, LiveText, PromptComposer, RestatedText, SkillText, ToolText,
+    TurnText,
 };
-use super::escape::{escape_attribute, escape_json_text, escape_line, escape_text};
+use super::escape::{
+    escape_attribute, escape_json_text, escape_line, escape_text, escape_text_below,
+};
 use crate::skill::Level;
 
 /// The composer that engines use unless they are given another.
@@ -17,6 +20,16 @@ use crate::skill::Level;
 ///
 /// ```text
 #[doc = include_str!("example.txt")]
+/// ```
+///
+/// What skills have to say of the request of one turn stands in `<turn>` elements before the live values. Headings of
+/// theirs stand below the element's own:
+///
+/// ```text
+/// <turn skill="helpdesk">
+/// ## Instructions for this turn: helpdesk__get_ticket_faq
+/// Answer in French.
+/// </turn>
 /// ```
 ///
 /// After earlier messages have gone, an `<open>` element before the live values says again what is open:
@@ -106,6 +119,24 @@ impl PromptComposer for StandardComposer {
             out.push('\n');
         }
         out.push_str("</live>\n");
+    }
+}
+
+/// What skills have to say of a turn's request, each with the tools that it governs.
+pub(super) fn write_turn(skills: &[TurnText<'_>], out: &mut String) {
+    /// The level of the heading.
+    const DEPTH: usize = 2;
+    for skill in skills {
+        out.push_str("\n<turn skill=\"");
+        escape_attribute(skill.skill, out);
+        out.push_str("\">\n## Instructions for this turn");
+        for (index, tool) in skill.tools.iter().enumerate() {
+            out.push_str(if index == 0 { ": " } else { ", " });
+            escape_line(tool, out);
+        }
+        out.push('\n');
+        escape_text_below(skill.instructions.trim(), DEPTH, out);
+        out.push_str("\n</turn>\n");
     }
 }
 

@@ -184,5 +184,14 @@ fn denied(question: &Question<'_>, why: Why) -> String {
         Why::NotSupported => format!(
             "`{skill}` does not support the request of this turn; a request that it supports shows `{member}`"
         ),
+        Why::HookFailed => format!(
+            "a hook of `{skill}` failed when this turn began, which the audit trail tells of; the next turn asks it again"
+        ),
+        Why::NotAsked => format!(
+            "`{skill}` took no part when this turn began, so its hooks were not asked; the next turn asks them"
+        ),
+        Why::NotSelected => format!(
+            "`{skill}` does not offer `{member}` in this turn; a request for which it does shows it"
+        ),
     }
 }

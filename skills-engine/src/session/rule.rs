@@ -160,6 +160,12 @@ pub enum Why {
     Parent,
     /// The skill does not support the request of this turn.
     NotSupported,
+    /// A hook of the skill failed when this turn began.
+    HookFailed,
+    /// The skill took no part when this turn began, so its hooks were not asked.
+    NotAsked,
+    /// The skill offers other tools in this turn.
+    NotSelected,
 }
 
 impl Why {
@@ -174,6 +180,9 @@ impl Why {
             Self::NoControl => "no_control",
             Self::Parent => "parent",
             Self::NotSupported => "not_supported",
+            Self::HookFailed => "hook_failed",
+            Self::NotAsked => "not_asked",
+            Self::NotSelected => "not_selected",
         }
     }
 }

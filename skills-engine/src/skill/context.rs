@@ -113,6 +113,12 @@ impl TurnScope {
         self
     }
 
+    /// The session's owner, with the roles that counted when the turn began.
+    fn principal(&self) -> &Principal {
+        let asker = self.request.asker.as_ref();
+        asker.map_or(&self.session.principal, |asker| &asker.principal)
+    }
+
     fn note(&self, author: Author, actor: Actor, event: &str, data: String) -> Result<(), Fault> {
         match &self.notebook {
             None => Ok(()),
@@ -256,10 +262,10 @@ impl ToolContext {
         &self.call.id
     }
 
-    /// The session's owner.
+    /// The session's owner, with the roles that counted when the turn began.
     #[must_use]
     pub fn principal(&self) -> &Principal {
-        &self.call.turn.session.principal
+        self.call.turn.principal()
     }
 
     /// Who makes the call.
@@ -440,10 +446,10 @@ impl AttributeContext {
         self.turn.id
     }
 
-    /// The session's owner.
+    /// The session's owner, with the roles that counted when the turn began.
     #[must_use]
     pub fn principal(&self) -> &Principal {
-        &self.turn.session.principal
+        self.turn.principal()
     }
 
     /// A value the host attached to the request.

@@ -139,8 +139,11 @@ impl<T, A: HookAnswer<T>, E: fmt::Display> HookAnswer<T> for Result<A, E> {
     }
 }
 
-type Ask<T> = dyn for<'a> Fn(&'a TurnRequest, &'a AttachContext) -> HookCall<'a, T> + Send + Sync;
-type Attach =
+/// Begins a hook that only reads the request.
+pub(crate) type Ask<T> =
+    dyn for<'a> Fn(&'a TurnRequest, &'a AttachContext) -> HookCall<'a, T> + Send + Sync;
+/// Begins a hook that may change the request.
+pub(crate) type Attach =
     dyn for<'a> Fn(&'a mut TurnRequest, &'a AttachContext) -> HookCall<'a, ()> + Send + Sync;
 
 /// What a skill has to say about the request of each turn before it takes part.
@@ -165,10 +168,10 @@ type Attach =
 #[derive(Clone, Default)]
 #[must_use]
 pub struct Hooks {
-    supports: Option<Arc<Ask<bool>>>,
-    on_attach: Option<Arc<Attach>>,
-    instructions: Option<Arc<Ask<Option<String>>>>,
-    tools: Option<Arc<Ask<ToolSelection>>>,
+    pub(crate) supports: Option<Arc<Ask<bool>>>,
+    pub(crate) on_attach: Option<Arc<Attach>>,
+    pub(crate) instructions: Option<Arc<Ask<Option<String>>>>,
+    pub(crate) tools: Option<Arc<Ask<ToolSelection>>>,
 }
 
 /// Makes the closure of a sync hook: it has answered when it returns.

@@ -10,7 +10,7 @@ pub struct Limits {
     pub arguments: usize,
     /// One result to the model; longer ones are cut and marked.
     pub result: usize,
-    /// One attribute's value, as JSON text.
+    /// One attribute's value, as JSON text; and what one skill's hook gives as instructions, where longer ones are cut.
     pub attribute: usize,
     /// The values of all attributes of one view.
     pub view_attributes: usize,
@@ -40,6 +40,10 @@ pub struct Limits {
     pub lazy_timeout: Duration,
     /// How long all lazy attributes of one view may take together.
     pub view_deadline: Duration,
+    /// How long one hook of a skill may take.
+    pub hook_timeout: Duration,
+    /// Tools that the hook of one skill may give for a turn.
+    pub turn_tools: usize,
     /// How long a store may take.
     pub store_timeout: Duration,
     /// How long a source of skills may take.
@@ -80,6 +84,8 @@ impl Default for Limits {
             tool_timeout: Duration::from_secs(30),
             lazy_timeout: Duration::from_millis(500),
             view_deadline: Duration::from_secs(2),
+            hook_timeout: Duration::from_millis(500),
+            turn_tools: 256,
             store_timeout: Duration::from_secs(2),
             source_timeout: Duration::from_secs(30),
             session_idle: Duration::from_secs(24 * 3_600),

@@ -58,6 +58,7 @@ pub use self::name::{check_skill_id, check_tool_name, words_of};
 pub(crate) use self::note::{Author, Notebook};
 pub use self::output::{Content, IntoToolResult, ToolOutput};
 pub use self::question::Question;
+pub(crate) use self::request::Asker;
 pub use self::request::{Message, TurnRequest};
 pub(crate) use self::schema::SchemaCache;
 pub use self::schema::{SchemaFunction, normalize_schema, output_schema_of, schema_of};

@@ -13,11 +13,13 @@ const MOST_NAME: usize = 64;
 /// Events of one call, or of one attribute in a turn.
 pub(super) const MOST_NOTES: u32 = 64;
 
-/// The member of a skill that writes, by its position in the turn's registry.
+/// What of a skill writes, by its position in the turn's registry.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Author {
     Tool(u32),
     Attribute(u32),
+    /// The hooks of a skill, by its position.
+    Hooks(u32),
 }
 
 /// Where a turn's skills write their own events; implemented by the engine.

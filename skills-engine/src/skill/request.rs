@@ -4,7 +4,6 @@ use std::sync::Arc;
 
 use serde_json::Value;
 
-use super::context::SessionScope;
 use super::{Principal, Progress, SessionId};
 
 /// A message of the conversation, as a skill may look at it.
@@ -15,6 +14,14 @@ pub struct Message {
     pub role: String,
     /// Its text.
     pub text: String,
+}
+
+/// Whose request it is.
+#[derive(Clone, Debug)]
+pub(crate) struct Asker {
+    /// The session's owner, with the roles it has now.
+    pub(crate) principal: Principal,
+    pub(crate) session: SessionId,
 }
 
 /// What a turn is about. A protocol request without a user's words has no text.
@@ -32,8 +39,8 @@ pub struct TurnRequest {
     /// The roles that the session's principal has from this turn on.
     pub(crate) roles: Option<Vec<String>>,
     pub(crate) progress: Option<Arc<dyn Fn(Progress) + Send + Sync>>,
-    /// The session, once a turn of it began.
-    pub(crate) session: Option<Arc<SessionScope>>,
+    /// Set once a turn begins.
+    pub(crate) asker: Option<Asker>,
 }
 
 impl TurnRequest {
@@ -51,16 +58,16 @@ impl TurnRequest {
         Self::default()
     }
 
-    /// Who asks, once the turn began.
+    /// Who asks, with the roles that count when the turn begins; `None` before.
     #[must_use]
     pub fn principal(&self) -> Option<&Principal> {
-        self.session.as_ref().map(|session| &session.principal)
+        self.asker.as_ref().map(|asker| &asker.principal)
     }
 
-    /// The session that asks, once the turn began.
+    /// The session that asks, once a turn of it begins; `None` before.
     #[must_use]
     pub fn session_id(&self) -> Option<&SessionId> {
-        self.session.as_ref().map(|session| &session.id)
+        self.asker.as_ref().map(|asker| &asker.session)
     }
 
     /// Attaches a value for skills to read.
@@ -128,7 +135,7 @@ impl fmt::Debug for TurnRequest {
             lists,
             roles,
             progress: _,
-            session: _,
+            asker: _,
         } = self;
         formatter
             .debug_struct("TurnRequest")

@@ -72,16 +72,24 @@ fn raw(json: &str) -> &RawValue {
     serde_json::from_str(json).unwrap_or(RawValue::NULL)
 }
 
-/// The JSON of one skill: identity, and of its members those that are given.
+/// The JSON of one skill: identity, and of its members those that are given. `of_turn` are instructions for the turn
+/// alone, which follow those for all.
 pub(crate) fn compose_snapshot(
     registry: &Registry,
     skill: &RegisteredSkill,
     level: Level,
     attributes: &[AttributeIndex],
     tools: &[SnapshotTool<'_>],
+    of_turn: Option<&str>,
     live: &LiveValues,
 ) -> String {
     let definition = skill.definition();
+    let own = skill
+        .skill
+        .instructions()
+        .filter(|_| level >= Level::Context);
+    let instructions: Vec<_> = own.into_iter().chain(of_turn).collect();
+    let instructions = (!instructions.is_empty()).then(|| instructions.join("\n\n"));
     let snapshot = Snapshot {
         id: &skill.id,
         name: &definition.name,
@@ -95,10 +103,7 @@ pub(crate) fn compose_snapshot(
             live,
         },
         tools,
-        instructions: skill
-            .skill
-            .instructions()
-            .filter(|_| level >= Level::Context),
+        instructions: instructions.as_deref(),
     };
     // Maps with text keys and checked raw values are all there is to write, so there is nothing to fail.
     serde_json::to_string(&snapshot).unwrap_or_else(|_| "null".to_owned())

@@ -2,12 +2,10 @@ use std::collections::HashMap;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-use serde::Serialize;
-use serde_json::value::RawValue;
-
+use super::definition::{Listed, write_definition};
+use super::export::ExportOptions;
 use super::wire::wire_name;
-use crate::registry::{RegisteredTool, Registry, ToolIndex};
-use crate::skill::Annotations;
+use crate::registry::{Registry, ToolIndex};
 
 /// The wire form of a tool list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -26,7 +24,7 @@ pub enum Dialect {
 }
 
 impl Dialect {
-    const COUNT: usize = 5;
+    pub(crate) const COUNT: usize = 5;
 
     const fn frame(self) -> (&'static str, &'static str) {
         match self {
@@ -41,6 +39,7 @@ impl Dialect {
 pub(crate) struct Catalogue {
     names: Vec<Arc<str>>,
     by_name: HashMap<Arc<str>, ToolIndex>,
+    export: ExportOptions,
     definitions: [OnceLock<Definitions>; Dialect::COUNT],
 }
 
@@ -53,7 +52,7 @@ struct Definitions {
 
 impl Catalogue {
     /// Names every tool; the error lists the pairs that would have one name.
-    pub(crate) fn new(registry: &Registry) -> Result<Self, Vec<String>> {
+    pub(crate) fn new(registry: &Registry, export: ExportOptions) -> Result<Self, Vec<String>> {
         let mut names = Vec::with_capacity(registry.tools.len());
         let mut by_name: HashMap<Arc<str>, ToolIndex> =
             HashMap::with_capacity(registry.tools.len());
@@ -76,11 +75,17 @@ impl Catalogue {
             Ok(Self {
                 names,
                 by_name,
+                export,
                 definitions: Default::default(),
             })
         } else {
             Err(problems)
         }
+    }
+
+    /// What stands before descriptions.
+    pub(crate) fn export(&self) -> ExportOptions {
+        self.export
     }
 
     pub(crate) fn name(&self, tool: ToolIndex) -> &Arc<str> {
@@ -117,11 +122,38 @@ impl Catalogue {
         list
     }
 
+    /// A list with more tools at its end.
+    pub(crate) fn append<'a>(
+        &self,
+        list: &str,
+        dialect: Dialect,
+        tools: impl Iterator<Item = Listed<'a>>,
+    ) -> String {
+        let mut text = Vec::new();
+        for listed in tools {
+            if !text.is_empty() {
+                text.push(b',');
+            }
+            write_definition(listed, dialect, self.export, &mut text);
+        }
+        if text.is_empty() {
+            return list.to_owned();
+        }
+        let (open, close) = dialect.frame();
+        let text = String::from_utf8(text).unwrap_or_default();
+        match list.strip_suffix(close).filter(|_| list != "[]") {
+            Some(before) => [before, ",", &text, close].concat(),
+            None => [open, &text, close].concat(),
+        }
+    }
+
     fn define(&self, registry: &Registry, dialect: Dialect) -> Definitions {
         let mut text = Vec::new();
         let mut ends = Vec::with_capacity(registry.tools.len());
         for (tool, name) in registry.tools.iter().zip(&self.names) {
-            write_definition(tool, name, dialect, &mut text);
+            let skill = &registry.skill(tool.skill).id;
+            let listed = Listed { skill, name, tool };
+            write_definition(listed, dialect, self.export, &mut text);
             text.push(b',');
             ends.push(text.len());
         }
@@ -143,102 +175,4 @@ impl Definitions {
         };
         end_before(run.start)..end_before(run.end.max(run.start))
     }
-}
-
-fn write_definition(tool: &RegisteredTool, name: &str, dialect: Dialect, out: &mut Vec<u8>) {
-    #[derive(Serialize)]
-    struct Function<'a> {
-        #[serde(skip_serializing_if = "Option::is_none", rename = "type")]
-        kind: Option<&'a str>,
-        name: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        title: Option<&'a str>,
-        description: &'a str,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        parameters: Option<&'a RawValue>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        input_schema: Option<&'a RawValue>,
-        #[serde(skip_serializing_if = "Option::is_none", rename = "inputSchema")]
-        mcp_schema: Option<&'a RawValue>,
-        #[serde(
-            skip_serializing_if = "Option::is_none",
-            rename = "parametersJsonSchema"
-        )]
-        gemini_schema: Option<&'a RawValue>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        annotations: Option<Annotations>,
-        #[serde(skip_serializing_if = "Option::is_none")]
-        strict: Option<bool>,
-    }
-    #[derive(Serialize)]
-    struct Wrapped<'a> {
-        #[serde(rename = "type")]
-        kind: &'a str,
-        function: Function<'a>,
-    }
-    let schema = serde_json::from_str(&tool.input_schema).unwrap_or(RawValue::NULL);
-    let plain = Function {
-        kind: None,
-        name,
-        title: None,
-        description: &tool.definition.description,
-        parameters: None,
-        input_schema: None,
-        mcp_schema: None,
-        gemini_schema: None,
-        annotations: None,
-        strict: None,
-    };
-    let written = match dialect {
-        Dialect::OpenAiChat => {
-            let function = Function {
-                parameters: Some(schema),
-                ..plain
-            };
-            serde_json::to_writer(
-                out,
-                &Wrapped {
-                    kind: "function",
-                    function,
-                },
-            )
-        }
-        Dialect::OpenAiResponses => serde_json::to_writer(
-            out,
-            &Function {
-                kind: Some("function"),
-                parameters: Some(schema),
-                // Left out, it would be true there, and every optional argument a required one.
-                strict: Some(false),
-                ..plain
-            },
-        ),
-        Dialect::Anthropic => serde_json::to_writer(
-            out,
-            &Function {
-                input_schema: Some(schema),
-                ..plain
-            },
-        ),
-        Dialect::Gemini => serde_json::to_writer(
-            out,
-            &Function {
-                gemini_schema: Some(schema),
-                ..plain
-            },
-        ),
-        Dialect::Mcp => serde_json::to_writer(
-            out,
-            &Function {
-                title: tool.definition.title.as_deref(),
-                mcp_schema: Some(schema),
-                annotations: Some(tool.definition.annotations),
-                ..plain
-            },
-        ),
-    };
-    debug_assert!(
-        written.is_ok(),
-        "texts and checked JSON are all there is to write"
-    );
 }

@@ -8,21 +8,29 @@ use serde::de::{Deserializer as _, Error as _, MapAccess, Visitor};
 use serde_json::value::RawValue;
 use sha2::{Digest as _, Sha256};
 
-use crate::skill::{Actor, Level, Span};
+use crate::skill::{Actor, Level, Span, TurnId};
 
 /// Stands for all that an approval is bound to within its session: nothing else is let through by it.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) struct Binding([u8; 32]);
 
 impl Binding {
-    /// A call of a tool.
-    pub(super) fn of_call(skill: &str, version: &str, tool: &str, arguments: &str) -> Self {
+    /// A call of a tool; `turn` is the only one that has the tool, where it is in no registry.
+    pub(super) fn of_call(
+        skill: &str,
+        version: &str,
+        tool: &str,
+        arguments: &str,
+        turn: Option<TurnId>,
+    ) -> Self {
+        let turn = turn.map_or([0; 8], |turn| turn.0.to_le_bytes());
         Self::new(&[
             b"call",
             skill.as_bytes(),
             version.as_bytes(),
             tool.as_bytes(),
             &canonical(arguments),
+            &turn,
         ])
     }
 

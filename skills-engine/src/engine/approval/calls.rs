@@ -57,11 +57,13 @@ impl Turn {
             id,
             ..
         } = &*self.core;
-        let registered = epoch.registry.tool(tool);
+        let registered = self.core.tool(tool);
         let skill = epoch.registry.skill(registered.skill);
         let version = &skill.definition().version;
-        let binding = Binding::of_call(&skill.id, version, &registered.name, &call.arguments);
-        let what = format!("`{}`", epoch.catalogue.name(tool));
+        let turn = self.core.has_of_its_own(tool).then_some(*id);
+        let arguments = &call.arguments;
+        let binding = Binding::of_call(&skill.id, version, &registered.name, arguments, turn);
+        let what = format!("`{}`", self.core.tool_name(tool));
         engine.sweep_approvals(cell);
         if let Some(approvals) = cell.approvals() {
             match approvals.known(binding) {
@@ -164,8 +166,13 @@ impl Turn {
         let found = registry
             .find(skill)
             .filter(|(_, registered)| registered.definition().version == **skill_version)
-            .and_then(|(index, _)| registry.tool_index(index, tool));
-        let name = found.map_or(&**tool, |found| epoch.catalogue.name(found));
+            .and_then(|(index, _)| {
+                // A tool of a turn's own is another one in every turn.
+                let is_own = request.turn == Some(self.core.id);
+                let own = || is_own.then(|| self.core.own_tool(index, tool)).flatten();
+                registry.tool_index(index, tool).or_else(own)
+            });
+        let name = found.map_or(&**tool, |found| self.core.tool_name(found));
         let call_id = request.call_id.clone().unwrap_or_default();
         let call = ToolCall::new(call_id, name, &**arguments);
         let claim = match (decision, found) {

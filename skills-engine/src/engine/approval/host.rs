@@ -111,7 +111,7 @@ impl EngineInner {
                 },
             ) => {
                 self.check_edit(skill, skill_version, tool, &edited)?;
-                let binding = Binding::of_call(skill, skill_version, tool, &edited);
+                let binding = Binding::of_call(skill, skill_version, tool, &edited, None);
                 Verdict::Edit(edited.into(), binding)
             }
             (ApprovalAnswer::Reply(value), ApprovalKind::Question { .. }) => {

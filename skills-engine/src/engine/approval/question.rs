@@ -35,7 +35,7 @@ pub(in crate::engine) async fn ask(
     // A value can always be written.
     let schema_bytes = schema.as_ref().map_or(0, |schema| schema.to_string().len());
     engine.check_size("a question has", text.len().saturating_add(schema_bytes))?;
-    let registered = epoch.registry.tool(cx.tool());
+    let registered = core.tool(cx.tool());
     let skill = Arc::clone(&epoch.registry.skill(registered.skill).id);
     let tool = Arc::clone(&registered.name);
     let asking = Asking {

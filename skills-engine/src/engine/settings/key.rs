@@ -71,6 +71,8 @@ limits! {
     "limits.calls_in_flight" is Count calls_in_flight,
     "limits.calls_per_reply" is Count calls_per_reply,
     "limits.tool_timeout" is Time tool_timeout,
+    "limits.hook_timeout" is Time hook_timeout,
+    "limits.turn_tools" is Count turn_tools,
     "limits.store_timeout" is Time store_timeout,
     "limits.source_timeout" is Time source_timeout,
     "limits.blocking_threads" is Count blocking_threads,

@@ -3,7 +3,8 @@ use proptest::test_runner::RngSeed;
 use serde_json::Value;
 
 use super::{
-    escape_attribute, escape_json_text, escape_line, escape_terminal, escape_text, is_invisible,
+    escape_attribute, escape_json_text, escape_line, escape_terminal, escape_text,
+    escape_text_below, is_invisible,
 };
 
 fn escaped(escape: fn(&str, &mut String), text: &str) -> String {
@@ -276,6 +277,23 @@ fn keeps_its_place(out: &str) -> bool {
             .any(|one| is_invisible(one) && !matches!(one, '\n' | '\t' | '\u{fe0e}' | '\u{fe0f}'))
 }
 
+#[test]
+fn headings_go_below_that_of_their_block() {
+    for (text, expected) in [
+        ("# One", "### One"),
+        ("   ## Two  <b>\t#", "#### Two &lt;b&gt; #"),
+        ("###### Deep", "###### Deep"),
+        ("#", "###"),
+        ("#tag", "\\#tag"),
+        ("####### Seven", "\\####### Seven"),
+        ("One\r\n===\r# Two", "One\n\\===\n### Two"),
+        ("plain", "plain"),
+    ] {
+        let out = escaped(|text, out| escape_text_below(text, 2, out), text);
+        assert_eq!(out, expected, "{text:?}");
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig {
         cases: 500,
@@ -294,6 +312,20 @@ proptest! {
         let breaks = text.replace("\r\n", "\n").matches(['\n', '\r']).count();
         prop_assert_eq!(out.matches('\n').count(), breaks);
         prop_assert!(out.len() <= 12 * text.len() + 1);
+    }
+
+    #[test]
+    fn no_heading_rises_above_its_place(text in hostile()) {
+        let out = escaped(|text, out| escape_text_below(text, 2, out), &text);
+        prop_assert!(keeps_its_place(&out), "{out:?}");
+        for line in out.lines() {
+            let marks = line.bytes().take_while(|byte| *byte == b'#').count();
+            let is_heading = (3..=6).contains(&marks)
+                && line[marks..].chars().next().is_none_or(|next| next == ' ');
+            prop_assert!(is_heading || !forged(line), "{line:?}");
+        }
+        let breaks = text.replace("\r\n", "\n").matches(['\n', '\r']).count();
+        prop_assert_eq!(out.matches('\n').count(), breaks);
     }
 
     #[test]
