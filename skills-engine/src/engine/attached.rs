@@ -156,6 +156,31 @@ impl Attached {
             builder.finish()
         })
     }
+
+    /// Rights of another registry than the turn's own, without what takes no part in the turn.
+    pub(super) fn restrict_other(
+        &self,
+        own: &Epoch,
+        other: &Epoch,
+        rights: &Rights,
+    ) -> Arc<Rights> {
+        let mut builder = RightsBuilder::from(&other.registry, rights);
+        let found = |skill| other.registry.find(&own.registry.skill(skill).id);
+        for (skill, why) in &self.denied {
+            if let Some((skill, _)) = found(*skill) {
+                builder.deny(skill, *why);
+            }
+        }
+        for tool in &self.left_out {
+            let tool = own.registry.tool(*tool);
+            let skill = found(tool.skill);
+            let tool = skill.and_then(|(skill, _)| other.registry.tool_index(skill, &tool.name));
+            if let Some(tool) = tool {
+                builder.deny_tool(tool, Why::NotSelected);
+            }
+        }
+        Arc::new(builder.finish())
+    }
 }
 
 /// What the rule needs to know of a tool that is in no registry: `access` is what its session's cell says, `lists`
@@ -201,9 +226,9 @@ pub(super) fn turn_tool_facts(
     );
     facts.ceiling = least(facts.ceiling, of_parent.ceiling);
     let is_offered = parent.live_turn().is_none_or(|turn| {
-        let is_same = std::ptr::eq(Arc::as_ptr(&turn.epoch), epoch);
-        let attached = turn.attached.as_deref().filter(|_| is_same);
-        attached.is_none_or(|attached| attached.offers(tool.skill, &tool.name))
+        let found = turn.epoch.registry.find(id);
+        let asked = turn.attached.as_deref().zip(found);
+        asked.is_none_or(|(attached, (skill, _))| attached.offers(skill, &tool.name))
     });
     if of_parent.denied.is_some() || !is_offered {
         facts.denied.get_or_insert(Why::Parent);

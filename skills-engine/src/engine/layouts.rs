@@ -241,7 +241,13 @@ mod tests {
             Arc::new(skill.build().unwrap()) as Arc<dyn Skill>
         };
         let registry = Registry::build((0..SKILLS).map(skill).collect()).unwrap();
-        Epoch::new(registry, Arc::new(StandardComposer), 0).unwrap()
+        Epoch::new(
+            registry,
+            Arc::new(StandardComposer),
+            crate::tools::ExportOptions::default(),
+            0,
+        )
+        .unwrap()
     }
 
     /// Three skills in some order: 29,760 sequences, whose layouts all cost the same.

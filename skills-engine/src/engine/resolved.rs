@@ -133,9 +133,13 @@ impl EngineInner {
             Some(turn) if std::ptr::eq(Arc::as_ptr(&turn.epoch), epoch) => {
                 turn.with_rights(access.as_ref(), Arc::clone)
             }
-            Some(_) | None => {
-                self.resolve(epoch, &parent.cell, access.as_ref(), &[])
-                    .rights
+            other => {
+                let resolved = self.resolve(epoch, &parent.cell, access.as_ref(), &[]);
+                let attached = other.as_ref().and_then(|turn| {
+                    let attached = turn.attached.as_deref()?;
+                    Some(attached.restrict_other(&turn.epoch, epoch, &resolved.rights))
+                });
+                attached.unwrap_or(resolved.rights)
             }
         };
         let mut rights = RightsBuilder::from(&epoch.registry, own);

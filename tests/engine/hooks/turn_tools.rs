@@ -413,3 +413,28 @@ async fn a_turns_tool_that_needs_an_approval_is_not_called_without_one() {
         .unwrap_err();
     assert_eq!(refused.code, Code::ApprovalRequired);
 }
+
+#[tokio::test]
+async fn a_child_of_a_turn_sees_no_skill_that_does_not_support_the_turn() {
+    for is_refreshed in [false, true] {
+        let gated = shop().supports(gates::attribute("tenant"));
+        let engine = built([gated, desk("other")]).await;
+        let session = session(&engine).await;
+        let parent = session.turn(TurnRequest::empty()).await.unwrap();
+        let child = parent.child().await.unwrap();
+        if is_refreshed {
+            engine.refresh().await.unwrap();
+        }
+        let mut turn = child.turn(tenant("acme")).await.unwrap();
+        let seen = turn.view().await.unwrap();
+        assert_eq!(
+            tools(&seen),
+            ["other__look", "other__act"],
+            "{is_refreshed}"
+        );
+        // Once the parent's turn is over, its session counts.
+        drop(parent);
+        let mut next = child.turn(tenant("acme")).await.unwrap();
+        assert!(tools(&next.view().await.unwrap()).contains(&"shop__quote"));
+    }
+}
