@@ -1,10 +1,12 @@
-use std::collections::HashMap;
+use std::collections::BTreeMap;
+use std::sync::Arc;
 
+use super::heads::{Heads, LostEnd};
 use super::key::record_hash;
 use super::line::LineWriter;
 use super::record::Header;
 use super::{AuditEvent, AuditKey, AuditKind, AuditRecord, ChainHead, ChainId};
-use crate::skill::{Actor, Timestamp};
+use crate::skill::{Actor, LastRecord, SessionScope, Timestamp};
 
 /// Records between two anchors.
 pub(super) const ANCHOR_INTERVAL: u64 = 1_024;
@@ -23,140 +25,113 @@ pub(super) struct Chains {
     reason: usize,
     lines: LineWriter,
     log_seq: u64,
-    heads: HashMap<u64, Head>,
-    /// What the heads were before the records not yet confirmed, oldest first.
-    undo: Vec<(u64, Option<Head>)>,
+    heads: Heads,
+    /// What was the last record before each one not yet confirmed, oldest first.
+    undo: Vec<Undo>,
     undo_log_seq: u64,
-    /// Sessions that advanced since the last anchor and still go on.
-    touched: Vec<u64>,
-    /// Last records of sessions that ended since the last anchor.
-    ended: Vec<ChainHead>,
+    /// Chains of sessions that advanced since the last anchor, by incarnation.
+    advanced: BTreeMap<u64, ChainHead>,
     since_anchor: u64,
 }
 
-/// There is one for every session: its marks share a word with its number.
-#[derive(Clone, Copy)]
-struct Head {
-    hash: [u8; 32],
-    seq_and_marks: u64,
-}
-
-/// The session ended with this record.
-const IS_ENDED: u64 = 1 << 63;
-/// It advanced since the last anchor.
-const IS_TOUCHED: u64 = 1 << 62;
-
-impl Head {
-    fn seq(self) -> u64 {
-        self.seq_and_marks & !(IS_ENDED | IS_TOUCHED)
-    }
-
-    fn has(self, mark: u64) -> bool {
-        self.seq_and_marks & mark != 0
-    }
+struct Undo {
+    /// `None` for the engine's own chain.
+    scope: Option<Arc<SessionScope>>,
+    before: Option<LastRecord>,
 }
 
 impl Chains {
-    pub(super) fn new(log: u64, key: Option<AuditKey>, reason: usize) -> Self {
+    /// The chains of the sink with an index.
+    pub(super) fn new(sink: usize, log: u64, key: Option<AuditKey>, reason: usize) -> Self {
         Self {
             log,
             key,
             reason,
             lines: LineWriter::default(),
             log_seq: 0,
-            heads: HashMap::new(),
+            heads: Heads::new(sink),
             undo: Vec::new(),
             undo_log_seq: 0,
-            touched: Vec::new(),
-            ended: Vec::new(),
+            advanced: BTreeMap::new(),
             since_anchor: 0,
         }
     }
 
     /// Makes the record of an event and links it to its chain.
     pub(super) fn seal(&mut self, event: &AuditEvent) -> AuditRecord {
-        let incarnation = self.incarnation_of(event);
-        let before = self.heads.get(&incarnation).copied();
-        let (last_seq, previous) = before.map_or((0, [0; 32]), |head| (head.seq(), head.hash));
+        let scope = self.chain_of(event);
+        let before = self.heads.get(scope.map(AsRef::as_ref));
         self.log_seq += 1;
         let header = Header {
-            chain: ChainId::new(self.log, incarnation),
-            seq: last_seq + 1,
+            chain: ChainId::new(self.log, scope.map_or(ENGINE, |scope| scope.incarnation)),
+            seq: before.map_or(0, |last| last.seq) + 1,
             log_seq: self.log_seq,
-            previous,
+            previous: before.map_or([0; 32], |last| last.hash),
         };
         let bytes = self.lines.write(&header, event, self.reason);
         let hash = record_hash(self.key.as_ref(), bytes);
         let record = AuditRecord::sealed(bytes, hash, header);
-        let mut head = Head {
+        let last = LastRecord {
+            seq: header.seq,
             hash,
-            seq_and_marks: header.seq,
+            is_end: scope.is_some() && matches!(event.kind, AuditKind::SessionEnded { .. }),
         };
-        if before.is_some_and(|head| head.has(IS_TOUCHED)) {
-            head.seq_and_marks |= IS_TOUCHED;
-        }
-        if incarnation != ENGINE && matches!(event.kind, AuditKind::SessionEnded { .. }) {
-            head.seq_and_marks |= IS_ENDED;
-        }
-        self.heads.insert(incarnation, head);
-        self.undo.push((incarnation, before));
+        self.heads.set(scope.map(AsRef::as_ref), Some(last));
+        self.undo.push(Undo {
+            scope: scope.cloned(),
+            before,
+        });
         record
     }
 
-    /// The chain an event belongs to: that of its session, or the engine's when that chain has ended.
-    fn incarnation_of(&self, event: &AuditEvent) -> u64 {
-        let Some(scope) = &event.scope else {
-            return ENGINE;
-        };
-        let is_over = match self.heads.get(&scope.incarnation) {
-            Some(head) => head.has(IS_ENDED),
+    /// The session to whose chain an event belongs; `None` is the engine's, also when the session's chain has ended.
+    fn chain_of<'e>(&self, event: &'e AuditEvent) -> Option<&'e Arc<SessionScope>> {
+        let scope = event.scope.as_ref()?;
+        let is_over = match self.heads.get(Some(scope)) {
+            Some(last) => last.is_end,
             None => scope.audit_chain.has_ended(),
         };
-        if is_over { ENGINE } else { scope.incarnation }
+        (!is_over).then_some(scope)
     }
 
     /// Everything sealed is stored.
     pub(super) fn confirm(&mut self) {
         self.since_anchor += self.undo.len() as u64;
         self.undo_log_seq = self.log_seq;
-        for (incarnation, _) in self.undo.drain(..) {
-            let Some(head) = self.heads.get_mut(&incarnation) else {
+        let undo = std::mem::take(&mut self.undo);
+        for scope in undo.iter().filter_map(|undo| undo.scope.as_ref()) {
+            // `None` where its end was among these records, and came up before.
+            let Some(last) = self.heads.get(Some(scope)) else {
                 continue;
             };
-            if head.has(IS_ENDED) {
-                let chain = ChainId::new(self.log, incarnation);
-                let (seq, hash) = (head.seq(), head.hash);
-                self.ended.push(ChainHead { chain, seq, hash });
-                self.heads.remove(&incarnation);
-            } else if incarnation != ENGINE && !head.has(IS_TOUCHED) {
-                head.seq_and_marks |= IS_TOUCHED;
-                self.touched.push(incarnation);
+            let head = ChainHead {
+                chain: ChainId::new(self.log, scope.incarnation),
+                seq: last.seq,
+                hash: last.hash,
+            };
+            self.advanced.insert(scope.incarnation, head);
+            if last.is_end {
+                self.heads.ended(scope);
             }
         }
-        self.shrink();
+        // Its memory serves the next batch, unless it was a long one.
+        self.undo = undo;
+        self.undo.clear();
+        self.undo.shrink_to(1_024);
+        self.heads.shrink();
     }
 
     /// Nothing sealed since the last confirmation is stored.
     pub(super) fn roll_back(&mut self) {
-        for (incarnation, before) in self.undo.drain(..).rev() {
-            match before {
-                Some(head) => self.heads.insert(incarnation, head),
-                None => self.heads.remove(&incarnation),
-            };
+        for undo in std::mem::take(&mut self.undo).into_iter().rev() {
+            self.heads.set(undo.scope.as_deref(), undo.before);
         }
         self.log_seq = self.undo_log_seq;
     }
 
-    /// Lets go of a session whose end could not be recorded.
-    pub(super) fn forget(&mut self, incarnation: u64) {
-        if let Some(head) = self.heads.remove(&incarnation)
-            && head.has(IS_TOUCHED)
-        {
-            let chain = ChainId::new(self.log, incarnation);
-            let (seq, hash) = (head.seq(), head.hash);
-            self.ended.push(ChainHead { chain, seq, hash });
-        }
-        self.shrink();
+    /// Lets go of a session whose end could not be recorded. To be called when everything sealed is confirmed.
+    pub(super) fn forget(&mut self, end: &LostEnd) {
+        self.heads.lost(end);
     }
 
     /// Whether it is time for an anchor.
@@ -167,21 +142,7 @@ impl Chains {
     /// Seals the anchors over every chain that advanced since the last ones. To be confirmed before anything else
     /// is sealed; never rolled back.
     pub(super) fn seal_anchors(&mut self, now: Timestamp, records: &mut Vec<AuditRecord>) {
-        let log = self.log;
-        let mut heads = std::mem::take(&mut self.ended);
-        for incarnation in std::mem::take(&mut self.touched) {
-            // A session that ended meanwhile is among the ended ones.
-            if let Some(head) = self.heads.get_mut(&incarnation)
-                && head.has(IS_TOUCHED)
-            {
-                head.seq_and_marks &= !IS_TOUCHED;
-                heads.push(ChainHead {
-                    chain: ChainId::new(log, incarnation),
-                    seq: head.seq(),
-                    hash: head.hash,
-                });
-            }
-        }
+        let heads: Vec<_> = std::mem::take(&mut self.advanced).into_values().collect();
         for heads in heads.chunks(HEADS_PER_ANCHOR) {
             let kind = AuditKind::Anchor {
                 heads: heads.to_vec(),
@@ -197,22 +158,11 @@ impl Chains {
 
     /// The engine's own chain, which the anchors make the head of all the others.
     pub(super) fn engine_head(&self) -> Option<ChainHead> {
-        self.heads.get(&ENGINE).map(|head| ChainHead {
+        self.heads.get(None).map(|last| ChainHead {
             chain: ChainId::new(self.log, ENGINE),
-            seq: head.seq(),
-            hash: head.hash,
+            seq: last.seq,
+            hash: last.hash,
         })
-    }
-
-    #[cfg(test)]
-    pub(super) fn len(&self) -> usize {
-        self.heads.len()
-    }
-
-    fn shrink(&mut self) {
-        if self.heads.capacity() > 256 && self.heads.len() < self.heads.capacity() / 8 {
-            self.heads.shrink_to(self.heads.len() * 2);
-        }
     }
 }
 
@@ -223,7 +173,11 @@ mod tests {
     use super::*;
 
     fn chains() -> Chains {
-        Chains::new(7, None, 500)
+        Chains::new(0, 7, None, 500)
+    }
+
+    fn second_chains() -> Chains {
+        Chains::new(1, 7, None, 500)
     }
 
     #[test]
@@ -254,7 +208,7 @@ mod tests {
         let digest = [0xab; 32];
         let digest_text = "ab".repeat(32);
         let hostile = "x\u{202e}\n\"}";
-        let name = || -> std::sync::Arc<str> { hostile.into() };
+        let name = || -> Arc<str> { hostile.into() };
         let head = ChainHead {
             chain: ChainId(1),
             seq: 2,
@@ -379,70 +333,111 @@ mod tests {
 
     #[test]
     fn what_is_rolled_back_leaves_no_trace() {
-        let (one, two) = (scope("s1", 1), scope("s2", 2));
-        let mut chains = chains();
-        let mut records = vec![chains.seal(&event(&one, view(1)))];
-        chains.confirm();
-        chains.seal(&event(&one, view(2)));
-        chains.seal(&event(&two, view(3)));
-        chains.seal(&event(&one, ended()));
-        chains.roll_back();
-        records.push(chains.seal(&event(&two, view(4))));
-        records.push(chains.seal(&event(&one, view(5))));
-        chains.confirm();
-        verify(&records, None, &[], Coverage::Complete).unwrap();
+        for mut chains in [chains(), second_chains()] {
+            let (one, two) = (scope("s1", 1), scope("s2", 2));
+            let mut records = vec![chains.seal(&event(&one, view(1)))];
+            chains.confirm();
+            chains.seal(&event(&one, view(2)));
+            chains.seal(&event(&two, view(3)));
+            chains.seal(&event(&one, ended()));
+            chains.roll_back();
+            records.push(chains.seal(&event(&two, view(4))));
+            records.push(chains.seal(&event(&one, view(5))));
+            chains.confirm();
+            verify(&records, None, &[], Coverage::Complete).unwrap();
+        }
+    }
+
+    #[test]
+    fn sinks_keep_chains_of_one_session_apart() {
+        let one = scope("s1", 1);
+        let (mut first, mut second) = (chains(), second_chains());
+        let mut records = [Vec::new(), Vec::new()];
+        for number in 0..6 {
+            let event = event(&one, view(number));
+            records[0].push(first.seal(&event));
+            first.confirm();
+            // Some never come to the second sink.
+            if number % 3 != 1 {
+                records[1].push(second.seal(&event));
+                second.confirm();
+            }
+        }
+        for records in records {
+            verify(&records, None, &[], Coverage::Complete).unwrap();
+        }
+    }
+
+    #[test]
+    fn another_session_of_the_same_name_has_a_chain_of_its_own() {
+        for mut chains in [chains(), second_chains()] {
+            let (old, new) = (scope("s1", 1), scope("s1", 2));
+            let mut records = vec![chains.seal(&event(&old, view(1)))];
+            old.audit_chain.end();
+            records.push(chains.seal(&event(&new, view(2))));
+            records.push(chains.seal(&event(&old, ended())));
+            records.push(chains.seal(&event(&new, view(3))));
+            chains.confirm();
+            let seqs: Vec<_> = records.iter().map(AuditRecord::seq).collect();
+            assert_eq!(seqs, [1, 1, 2, 2]);
+            verify(&records, None, &[], Coverage::Complete).unwrap();
+        }
     }
 
     #[test]
     fn what_comes_after_the_end_of_a_session_goes_to_the_chain_of_the_engine() {
-        let one = scope("s1", 1);
-        one.audit_chain.end();
-        let mut chains = chains();
-        let mut records = vec![chains.seal(&event(&one, view(1)))];
-        assert!(records[0].chain().is_engine(), "its chain never began");
-        let two = scope("s2", 2);
-        records.push(chains.seal(&event(&two, view(1))));
-        two.audit_chain.end();
-        records.push(chains.seal(&event(&two, ended())));
-        records.push(chains.seal(&event(&two, view(2))));
-        chains.confirm();
-        records.push(chains.seal(&event(&two, ended())));
-        let in_engine: Vec<_> = records
-            .iter()
-            .map(|record| record.chain().is_engine())
-            .collect();
-        assert_eq!(in_engine, [true, false, false, true, true]);
-        verify(&records, None, &[], Coverage::Complete).unwrap();
+        for mut chains in [chains(), second_chains()] {
+            let one = scope("s1", 1);
+            one.audit_chain.end();
+            let mut records = vec![chains.seal(&event(&one, view(1)))];
+            assert!(records[0].chain().is_engine(), "its chain never began");
+            let two = scope("s2", 2);
+            records.push(chains.seal(&event(&two, view(1))));
+            two.audit_chain.end();
+            records.push(chains.seal(&event(&two, ended())));
+            records.push(chains.seal(&event(&two, view(2))));
+            chains.confirm();
+            records.push(chains.seal(&event(&two, ended())));
+            let in_engine: Vec<_> = records
+                .iter()
+                .map(|record| record.chain().is_engine())
+                .collect();
+            assert_eq!(in_engine, [true, false, false, true, true]);
+            verify(&records, None, &[], Coverage::Complete).unwrap();
+        }
     }
 
     #[test]
     fn only_sessions_that_live_are_remembered() {
-        let mut chains = chains();
-        for number in 1..=10_000 {
-            let scope = scope("s", number);
-            chains.seal(&event(&scope, view(0)));
-            scope.audit_chain.end();
-            if number % 2 == 0 {
-                chains.seal(&event(&scope, ended()));
-            }
-            chains.confirm();
-            if number % 2 == 1 {
-                chains.forget(number);
-            }
-            if chains.is_anchor_due() {
-                let mut anchors = Vec::new();
-                chains.seal_anchors(Timestamp(0), &mut anchors);
-                assert!(anchors.len() as u64 <= ANCHOR_INTERVAL * 2 / HEADS_PER_ANCHOR as u64);
+        for sink in 0..2 {
+            let mut chains = Chains::new(sink, 7, None, 500);
+            for number in 1..=10_000 {
+                let scope = scope("s", number);
+                chains.seal(&event(&scope, view(0)));
+                scope.audit_chain.end();
+                if number % 2 == 0 {
+                    chains.seal(&event(&scope, ended()));
+                }
                 chains.confirm();
-                chains.anchored();
+                assert_eq!(Arc::strong_count(&scope), 1, "nothing holds it");
+                if number % 2 == 1 {
+                    chains.forget(&LostEnd::new(sink, &scope));
+                    let late = chains.seal(&event(&scope, view(1)));
+                    assert!(late.chain().is_engine());
+                }
+                if chains.is_anchor_due() {
+                    let mut anchors = Vec::new();
+                    chains.seal_anchors(Timestamp(0), &mut anchors);
+                    assert!(anchors.len() as u64 <= ANCHOR_INTERVAL / HEADS_PER_ANCHOR as u64);
+                    chains.confirm();
+                    chains.anchored();
+                }
             }
+            assert!(chains.advanced.len() as u64 <= ANCHOR_INTERVAL);
+            let (remembered, room) = chains.heads.beside();
+            assert_eq!(remembered, 0);
+            assert!(room < 1_000, "{room}");
         }
-        assert_eq!(chains.len(), 1, "the engine's own chain");
-        assert!(
-            chains.heads.capacity() < 1_000,
-            "{}",
-            chains.heads.capacity()
-        );
-        assert!(size_of::<(u64, Head)>() <= 64);
+        assert!(size_of::<(u64, LastRecord)>() <= 64);
     }
 }

@@ -45,10 +45,8 @@ impl AuditLog {
         key: Option<AuditKey>,
     ) -> Self {
         let alarms = Arc::new(Alarms::default());
-        let queues: Arc<[_]> = sinks
-            .iter()
-            .map(|_| Arc::new(Queue::new(limits.audit_queue, Arc::clone(&alarms))))
-            .collect();
+        let queue = |sink| Arc::new(Queue::new(sink, limits.audit_queue, Arc::clone(&alarms)));
+        let queues: Arc<[_]> = (0..sinks.len()).map(queue).collect();
         let arguments = match &key {
             Some(key) => Some(ArgumentDigest::new(key)),
             None => ArgumentDigest::random().ok(),
@@ -63,7 +61,7 @@ impl AuditLog {
                 queue: Arc::clone(&queues[index]),
                 clock: Arc::clone(&clock),
                 timeout: limits.store_timeout,
-                chains: Chains::new(u64::from_be_bytes(log), key.clone(), limits.reason),
+                chains: Chains::new(index, u64::from_be_bytes(log), key.clone(), limits.reason),
                 batch: Batch::default(),
             };
             match &runtime {
@@ -399,12 +397,12 @@ mod tests {
         run(async {
             let sink = sink();
             let (log, _clock) = start(&[&sink], 65_536);
+            let shared = scope("shared", 9);
             let threads: Vec<_> = (1..=4)
                 .map(|number| {
-                    let log = log.clone();
+                    let (log, shared) = (log.clone(), Arc::clone(&shared));
                     std::thread::spawn(move || {
                         let own = scope("s", number);
-                        let shared = scope("shared", 9);
                         for _ in 0..EACH {
                             log.record(event(&own, view(1)));
                             log.record(event(&shared, view(1)));

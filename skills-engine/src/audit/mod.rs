@@ -5,6 +5,7 @@ mod chain;
 mod commit;
 mod event;
 mod file;
+mod heads;
 mod health;
 mod hook;
 mod json;

@@ -3,6 +3,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::{Context, Poll, Waker};
 
+use super::heads::LostEnd;
 use super::receipt::Receipt;
 use super::{AuditEvent, AuditKind, ChainHead};
 use crate::skill::{SessionScope, Timestamp};
@@ -45,6 +46,8 @@ pub(super) struct Alarms {
 /// The bounded queue before one sink.
 pub(super) struct Queue {
     state: Mutex<State>,
+    /// Which of the log's sinks it is for.
+    sink: usize,
     capacity: usize,
     alarms: Arc<Alarms>,
 }
@@ -63,7 +66,7 @@ struct State {
     is_urgent: bool,
     lost: u64,
     /// Sessions whose end was among the lost events.
-    lost_ends: Vec<u64>,
+    lost_ends: Vec<LostEnd>,
     is_closed: bool,
     is_full: bool,
     is_crowded: bool,
@@ -84,9 +87,10 @@ pub(super) struct Status {
 }
 
 impl Queue {
-    pub(super) fn new(capacity: usize, alarms: Arc<Alarms>) -> Self {
+    pub(super) fn new(sink: usize, capacity: usize, alarms: Arc<Alarms>) -> Self {
         Self {
             state: Mutex::default(),
+            sink,
             capacity: capacity.max(16),
             alarms,
         }
@@ -110,10 +114,10 @@ impl Queue {
                 state.lost += 1;
                 state.status.lost += 1;
                 if let (AuditKind::SessionEnded { .. }, Some(scope)) = (&event.kind, &event.scope)
-                    && scope.audit_chain.has_begun()
+                    && scope.audit_chain.has_begun(self.sink)
                     && !state.is_closed
                 {
-                    state.lost_ends.push(scope.incarnation);
+                    state.lost_ends.push(LostEnd::new(self.sink, scope));
                 }
             }
             wake(state);
@@ -125,7 +129,7 @@ impl Queue {
         }
         state.bytes += weight;
         if let Some(scope) = &event.scope {
-            scope.audit_chain.begin();
+            scope.audit_chain.begin(self.sink);
         }
         if let Some(receipt) = receipt {
             state.waiting.push_back(Arc::clone(receipt));
@@ -172,7 +176,7 @@ impl Queue {
         &self,
         cx: &Context<'_>,
         batch: &mut Vec<Item>,
-        ends: &mut Vec<u64>,
+        ends: &mut Vec<LostEnd>,
     ) -> Poll<bool> {
         let mut guard = self.lock();
         let state = &mut *guard;

@@ -54,7 +54,7 @@ impl Writer {
         while poll_fn(|cx| self.queue.poll_take(cx, &mut self.batch.items, &mut ends)).await {
             self.seal_items();
             self.store().await?;
-            ends.drain(..).for_each(|end| self.chains.forget(end));
+            ends.drain(..).for_each(|end| self.chains.forget(&end));
             let is_flush = |item: &Item| matches!(item, Item::Flush(_));
             if self.chains.is_anchor_due() || self.batch.items.iter().any(is_flush) {
                 self.store_anchors().await?;
@@ -376,8 +376,9 @@ mod tests {
             run(async {
                 let sink = sink().then(behavior);
                 let (log, clock) = start(&[&sink], 100);
-                log.record(event(&scope("s1", 1), view(1)));
-                let result = commit(&log, &clock, "helpdesk").await;
+                let one = scope("s1", 1);
+                log.record(event(&one, view(1)));
+                let result = commit(&log, &clock, &one, "helpdesk").await;
                 assert_eq!(result, Err(Code::AuditUnavailable), "{behavior:?}");
                 wait(&clock).await;
                 let records = sink.ring.records();
@@ -410,7 +411,8 @@ mod tests {
         run(async {
             let (good, bad) = (sink(), sink().then(Behavior::Fail));
             let (log, clock) = start(&[&good, &bad], 100);
-            let result = commit(&log, &clock, "helpdesk").await;
+            let one = scope("s1", 1);
+            let result = commit(&log, &clock, &one, "helpdesk").await;
             assert_eq!(result, Err(Code::AuditUnavailable));
             wait(&clock).await;
             assert_eq!(
@@ -418,7 +420,7 @@ mod tests {
                 ["s1 visibility", "s1 withdrawn"]
             );
             assert_eq!(outline(&bad.ring.records()), ["- recovered"]);
-            assert_eq!(commit(&log, &clock, "billing").await, Ok(()));
+            assert_eq!(commit(&log, &clock, &one, "billing").await, Ok(()));
             assert_verifies(&good);
             assert_verifies(&bad);
         });
@@ -449,8 +451,9 @@ mod tests {
         run(async {
             let sink = sink();
             let (log, _clock) = start(&[&sink], 65_536);
-            for number in 0..3_000 {
-                log.record(event(&scope("s", number % 300 + 1), view(0)));
+            let scopes: Vec<_> = (1..=300).map(|number| scope("s", number)).collect();
+            for scope in scopes.iter().cycle().take(3_000) {
+                log.record(event(scope, view(0)));
             }
             let is_anchor = |line: &String| line == "- anchor";
             let anchors = |sink: &ScriptedSink| {
@@ -465,7 +468,7 @@ mod tests {
             log.flush().await;
             assert_eq!(anchors(&sink), flushed, "nothing advanced");
             let head = log.health().sinks[0].engine_head.unwrap();
-            log.record(event(&scope("s", 1), view(0)));
+            log.record(event(&scopes[0], view(0)));
             drop(log);
             settle().await;
             assert_eq!(anchors(&sink), flushed + 1);

@@ -9,6 +9,7 @@ use serde::Serialize;
 use serde_json::Value;
 use tokio::sync::Notify;
 
+use super::chain::ChainState;
 use super::note::{Author, MOST_NOTES, Notebook, checked_data, too_many};
 use super::values::SessionValues;
 use super::visibility::no_turn;
@@ -37,36 +38,6 @@ impl SessionScope {
             incarnation,
             audit_chain: ChainState::default(),
         }
-    }
-}
-
-/// Where a session's audit chain is in its life. The audit log sets and reads it.
-#[derive(Debug, Default)]
-pub(crate) struct ChainState {
-    has_begun: AtomicBool,
-    has_ended: AtomicBool,
-}
-
-impl ChainState {
-    /// Something of the session was handed to the audit log.
-    pub(crate) fn begin(&self) {
-        // Mostly it is set already, and a store would take the cache line away from other threads.
-        if !self.has_begun() {
-            self.has_begun.store(true, Ordering::Release);
-        }
-    }
-
-    /// The session's end was: what comes later belongs to no chain of its own any more.
-    pub(crate) fn end(&self) {
-        self.has_ended.store(true, Ordering::Release);
-    }
-
-    pub(crate) fn has_begun(&self) -> bool {
-        self.has_begun.load(Ordering::Acquire)
-    }
-
-    pub(crate) fn has_ended(&self) -> bool {
-        self.has_ended.load(Ordering::Acquire)
     }
 }
 

@@ -4,6 +4,7 @@ mod arguments;
 mod attach;
 mod attribute;
 mod builder;
+mod chain;
 mod clock;
 mod context;
 mod fault;
@@ -39,6 +40,7 @@ pub use self::attribute::{
 };
 pub(crate) use self::attribute::{AttributeReader, write_json};
 pub use self::builder::{BuiltSkill, SkillBuilder};
+pub(crate) use self::chain::LastRecord;
 pub(crate) use self::clock::within;
 pub use self::clock::{Clock, SystemClock, Timestamp};
 pub use self::context::{AttributeContext, Progress, SessionScope, ToolContext};

@@ -30,6 +30,7 @@ pub(in crate::audit) async fn settle() {
     }
 }
 
+/// A session. Its log keeps in it how far its chain has come, so there is one for each incarnation.
 pub(in crate::audit) fn scope(id: &str, incarnation: u64) -> Arc<SessionScope> {
     let id = SessionId::new(id).unwrap();
     let principal = Principal::new("ada", [] as [&str; 0]);
@@ -194,9 +195,10 @@ pub(in crate::audit) async fn wait(clock: &ManualClock) {
 pub(in crate::audit) async fn commit(
     log: &AuditLog,
     clock: &ManualClock,
+    scope: &Arc<SessionScope>,
     skill: &str,
 ) -> Result<(), Code> {
-    let mut commit = Box::pin(log.commit(event(&scope("s1", 1), opened(skill))));
+    let mut commit = Box::pin(log.commit(event(scope, opened(skill))));
     for _ in 0..40 {
         if let Some(result) = (&mut commit).now_or_never() {
             return result.map_err(|fault| fault.code);
