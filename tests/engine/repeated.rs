@@ -139,7 +139,7 @@ async fn another_call_in_between_or_a_success_begins_anew() {
         ("one that fails", ("desk__panic", "{}")),
         ("other arguments", ("desk__fail", r#"{"ticket":2}"#)),
         ("other bytes", ("desk__fail", r#"{ "ticket":1}"#)),
-        ("an unknown one", ("desk__faill", r#"{"ticket":1}"#)),
+        ("an unknown one", ("desk__faill", r#"{"ticket":1}"#)), // misspelled on purpose
     ];
     for (case, other) in others {
         let calls = [FAIL, FAIL, FAIL, other, FAIL, FAIL, other];

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use serde::Deserialize;
 use skills_engine::engine::EngineBuilder;
 use skills_engine::session::{AskWhenUntrusted, Role};
+use skills_engine::skill::gates;
 use skills_engine::skill::{
     Attribute, Clock as _, Skill, SkillBuilder, SystemClock, Timestamp, Tool, ToolContext,
     ToolOutput,
@@ -45,12 +46,12 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new(live: usize) -> Self {
-        Self::with(live, |builder| builder)
+        Self::with(live, false, |builder| builder)
     }
 
     /// A world in which a role names each skill by itself, and of ten skills only one tool; one skill is off.
     pub(crate) fn governed() -> Self {
-        Self::with(0, |builder| {
+        Self::with(0, true, |builder| {
             let role = |mut role: Role| {
                 for skill in 0..SKILLS {
                     let id = skill_id(skill);
@@ -69,14 +70,15 @@ impl World {
         })
     }
 
-    fn with(live: usize, set: impl FnOnce(EngineBuilder) -> EngineBuilder) -> Self {
+    fn with(live: usize, is_gated: bool, set: impl FnOnce(EngineBuilder) -> EngineBuilder) -> Self {
         let runtime = tokio::runtime::Builder::new_current_thread()
             .enable_all()
             .build()
             .expect("a runtime");
         let mut builder = Engine::builder().linked(Linked::None);
         for index in 0..SKILLS {
-            builder = builder.with_skill(skill(index, if index == 0 { live } else { 0 }));
+            let live = if index == 0 { live } else { 0 };
+            builder = builder.with_skill(skill(index, live, is_gated));
         }
         let engine = runtime.block_on(set(builder).build());
         let engine = engine.expect("an engine");
@@ -120,10 +122,17 @@ impl World {
     }
 }
 
-fn skill(index: usize, live: usize) -> impl Skill {
+fn skill(index: usize, live: usize, is_gated: bool) -> impl Skill {
     let mut builder = SkillBuilder::new(skill_id(index))
         .description("Answers questions about one part of the help desk and manages its tickets.")
         .tag("support");
+    // Every tenth skill looks at the request first, and half of those do not support it.
+    if is_gated && index % 10 == 3 {
+        builder = builder.supports(gates::attribute("tenant"));
+    }
+    if is_gated && index % 20 == 13 {
+        builder = builder.supports(gates::attribute("project"));
+    }
     let counter = Arc::new(AtomicU64::new(17));
     for attribute in 0..live {
         let counter = Arc::clone(&counter);

@@ -1,4 +1,4 @@
-//! The same with roles, allow-lists, limits, a switch and a policy in force: the limits of the plain figures hold.
+//! The same with roles, allow-lists, limits, a switch, gates and a policy in force: the limits of the plain figures hold.
 
 use std::cell::RefCell;
 
@@ -34,7 +34,7 @@ fn governed(opened: usize) -> (World, Session, Turn) {
     let unmatched = session.allow(listed).expect("a list");
     assert!(unmatched.is_empty());
     let turn = world
-        .block_on(session.turn(TurnRequest::empty()))
+        .block_on(session.turn(TurnRequest::empty().attribute("tenant", "acme")))
         .expect("a turn");
     (world, session, turn)
 }
