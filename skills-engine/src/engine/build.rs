@@ -5,14 +5,13 @@ use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
-use dashmap::DashMap;
-
 use super::epoch::Epoch;
 use super::governance::Governance;
 use super::inner::EngineInner;
 use super::reaper::reap;
 use super::refresh::{Sources, load};
 use super::report::BuildReport;
+use super::sessions::Sessions;
 use super::settled::Settled;
 use super::{Engine, EngineBuilder};
 use crate::audit::{AuditEvent, AuditKind, AuditLog, AuditSink, MemoryRing};
@@ -89,8 +88,7 @@ impl EngineBuilder {
         let inner = Arc::new(EngineInner {
             epoch: RwLock::new(epoch),
             off,
-            sessions: DashMap::new(),
-            counts: DashMap::new(),
+            sessions: Sessions::default(),
             store,
             audit,
             clock: Arc::clone(&clock),

@@ -46,6 +46,11 @@ impl Cell {
         }
     }
 
+    /// Its key as text.
+    pub(crate) fn name(&self) -> &str {
+        self.scope.id.text()
+    }
+
     /// What names the session in stores.
     pub(crate) fn key(&self) -> SessionKey {
         SessionKey::sharing(&self.scope.id)

@@ -48,7 +48,7 @@ impl Engine {
         viewer.check()?;
         let id = SessionId::new(session).map_err(|_| unknown())?;
         let key = SessionKey::new(owner, &id);
-        let cell = self.inner.held_session(&key).ok_or_else(unknown)?;
+        let cell = self.inner.sessions.get(&key).ok_or_else(unknown)?;
         if cell.has_ended() {
             return Err(unknown());
         }

@@ -3,8 +3,6 @@ use std::pin::pin;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
-use dashmap::DashMap;
-use dashmap::mapref::entry::Entry;
 use tokio::sync::Notify;
 
 use super::access::Access;
@@ -13,9 +11,9 @@ use super::cell::{Around, Cell};
 use super::change::ended;
 use super::epoch::Epoch;
 use super::governance::Governance;
-use super::held::{ById, Held};
 use super::refresh::Sources;
 use super::search::SkillSearch;
+use super::sessions::{Added, Sessions};
 use crate::audit::{AuditKind, AuditLog};
 use crate::session::{SessionKey, VisibilityStore};
 use crate::skill::{Actor, Clock, Code, Fault, Limits, Principal, SessionId, SessionScope, within};
@@ -26,9 +24,7 @@ pub(crate) struct EngineInner {
     pub(super) epoch: RwLock<Arc<Epoch>>,
     /// What turns see while the engine is switched off.
     pub(super) off: Option<Arc<Epoch>>,
-    pub(super) sessions: DashMap<Held, ()>,
-    /// How many sessions each principal has, by its id.
-    pub(super) counts: DashMap<ById, u32>,
+    pub(super) sessions: Sessions,
     pub(super) store: Arc<dyn VisibilityStore>,
     pub(super) audit: AuditLog,
     pub(super) clock: Arc<dyn Clock>,
@@ -81,21 +77,27 @@ impl EngineInner {
         let state = self.stored(self.store.load(&key)).await?;
         let now = self.clock.now();
         let incarnation = self.incarnations.fetch_add(1, Ordering::Relaxed);
-        let owner = self.known(principal.clone());
+        let known = self.sessions.known(&principal);
+        let owner = known.unwrap_or_else(|| principal.clone());
         let scope = SessionScope::new(key.shared_session_id(), owner, incarnation);
         let cell = Arc::new(Cell::new(Arc::new(scope), state, now));
         if let Some(given) = access {
             cell.set_access(|access| *access = given);
         }
-        let place = self.sessions.entry(Held(Arc::clone(&cell)));
-        if let Entry::Vacant(place) = place {
-            self.count_in(&cell.scope.principal)?;
-            place.insert(());
-        } else {
-            drop(place);
-            let cell = self.live_session(&key).ok_or_else(ended)?;
-            self.set_principal(&cell, principal);
-            return Ok(cell);
+        let most = self.limits.sessions_per_principal;
+        match self.sessions.add(&cell, most) {
+            Added::New => {}
+            Added::Held => {
+                let cell = self.live_session(&key).ok_or_else(ended)?;
+                self.set_principal(&cell, principal);
+                return Ok(cell);
+            }
+            Added::TooMany => {
+                return Err(Fault::new(
+                    Code::LimitExceeded,
+                    format!("a principal holds at most {most} sessions; end some first"),
+                ));
+            }
         }
         self.audit
             .record(self.event(&cell, Actor::Host, AuditKind::SessionOpened));
@@ -104,41 +106,11 @@ impl EngineInner {
     }
 
     fn live_session(&self, key: &SessionKey) -> Option<Arc<Cell>> {
-        let cell = self.held_session(key)?;
+        let cell = self.sessions.get(key)?;
         (!cell.has_ended()).then(|| {
             cell.touch(self.clock.now());
             cell
         })
-    }
-
-    /// The session that is held under a key, one that is just ending included.
-    pub(super) fn held_session(&self, key: &SessionKey) -> Option<Arc<Cell>> {
-        let held = self.sessions.get(key.as_str())?;
-        Some(Arc::clone(&held.key().0))
-    }
-
-    /// The principal, in the memory of its other sessions if it has any.
-    fn known(&self, principal: Principal) -> Principal {
-        match self.counts.get(principal.id()) {
-            // The same id may come with other roles.
-            Some(count) if count.key().0 == principal => count.key().0.clone(),
-            Some(_) | None => principal,
-        }
-    }
-
-    fn count_in(&self, principal: &Principal) -> Result<(), Fault> {
-        let most = u32::try_from(self.limits.sessions_per_principal).unwrap_or(u32::MAX);
-        match self.counts.entry(ById(principal.clone())) {
-            Entry::Occupied(mut count) if *count.get() < most => *count.get_mut() += 1,
-            Entry::Vacant(place) if most > 0 => drop(place.insert(1)),
-            Entry::Occupied(_) | Entry::Vacant(_) => {
-                return Err(Fault::new(
-                    Code::LimitExceeded,
-                    format!("a principal holds at most {most} sessions; end some first"),
-                ));
-            }
-        }
-        Ok(())
     }
 
     /// Ends a session: its grants go, its turns see nothing more, and its chain gets its last record.
@@ -207,16 +179,7 @@ impl EngineInner {
         if let Some(approvals) = cell.approvals() {
             approvals.close();
         }
-        let removed = self
-            .sessions
-            .remove_if(cell.key().as_str(), |held, ()| Arc::ptr_eq(&held.0, cell));
-        if removed.is_some() {
-            let principal = cell.scope.principal.id();
-            self.counts.remove_if_mut(principal, |_, count| {
-                *count = count.saturating_sub(1);
-                *count == 0
-            });
-        }
+        self.sessions.remove(cell);
         self.audit
             .record(self.event(cell, actor, AuditKind::SessionEnded { reason }));
     }

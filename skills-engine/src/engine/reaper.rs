@@ -31,13 +31,7 @@ impl EngineInner {
         let mut idle = Vec::new();
         loop {
             idle.clear();
-            idle.extend(
-                self.sessions
-                    .iter()
-                    .filter(|held| held.key().0.is_idle(now, &self.limits))
-                    .take(BATCH)
-                    .map(|held| Arc::clone(&held.key().0)),
-            );
+            self.sessions.idle(now, &self.limits, BATCH, &mut idle);
             let mut ended = 0;
             for cell in &idle {
                 // It may have been used while others were ended.
@@ -59,10 +53,7 @@ impl EngineInner {
             tokio::task::yield_now().await;
         }
         idle.clear();
-        if self.sessions.capacity() > 4 * self.sessions.len() + 1_024 {
-            self.sessions.shrink_to_fit();
-            self.counts.shrink_to_fit();
-        }
+        self.sessions.shrink();
     }
 
     async fn settle_expired(&self, now: Timestamp) {
@@ -71,7 +62,7 @@ impl EngineInner {
                 return;
             }
             for session in purged {
-                let cell = self.held_session(&session.key);
+                let cell = self.sessions.get(&session.key);
                 let epoch = self.epoch();
                 for grant in &session.expired {
                     let standing = session.state.standing(&grant.skill);
