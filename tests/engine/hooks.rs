@@ -9,8 +9,8 @@ use serde_json::{Value, json};
 use skills_engine::engine::{EngineBuilder, View};
 use skills_engine::session::{Decision, Why};
 use skills_engine::skill::{
-    AttachContext, Attribute, AttributeContext, BuiltSkill, Code, Expose, SkillBuilder, Tool,
-    ToolContext, ToolSelection, TurnRequest, gates,
+    AttachContext, Attribute, AttributeContext, BuiltSkill, Code, SkillBuilder, Tool, ToolContext,
+    ToolSelection, TurnRequest, gates,
 };
 use skills_engine::tools::{Dialect, ExportOptions, OWNER_KEY};
 use skills_engine::{Engine, Level, Principal, Session, Turn, skill, skill_attribute, skill_tool};

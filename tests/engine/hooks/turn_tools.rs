@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use skills_engine::Span;
+use skills_engine::engine::{ApprovalAnswer, LeavePending};
 use skills_engine::skill::{Hooks, NoArguments, Skill, SkillDefinition};
 
 use super::*;
@@ -399,19 +400,47 @@ async fn a_view_of_the_same_turn_is_the_same_while_nothing_changes() {
 }
 
 #[tokio::test]
-async fn a_turns_tool_that_needs_an_approval_is_not_called_without_one() {
-    let engine = built([desk("desk").dynamic_tools(|_: &TurnRequest| {
-        let pay = Tool::new("pay", "", |_: NoArguments, _| async { "paid" });
-        ToolSelection::replace([pay.requires_approval().expose(Expose::Always)])
-    })])
-    .await;
-    let mut turn = asked(&engine, "hello").await;
-    turn.view().await.unwrap();
+async fn an_approval_of_a_turns_tool_holds_in_its_turn_alone() {
+    let runs = Arc::new(Mutex::new(Vec::new()));
+    let ran = Arc::clone(&runs);
+    let giving = desk("desk").dynamic_tools(move |request: &TurnRequest| {
+        let (ran, text) = (Arc::clone(&ran), request.text.clone().unwrap_or_default());
+        let pay = Tool::new("pay", "", move |_: NoArguments, _| {
+            ran.lock().unwrap().push(text.clone());
+            async { "paid" }
+        });
+        ToolSelection::replace([pay.requires_approval()])
+    });
+    let nobody = built([giving.clone()]).await;
+    let mut turn = asked(&nobody, "first").await;
     let refused = call(&mut turn, "desk__pay", "{}")
         .await
         .outcome
         .unwrap_err();
     assert_eq!(refused.code, Code::ApprovalRequired);
+
+    let builder = bare().with_skill(giving.build().unwrap());
+    let builder = builder.approvals(LeavePending);
+    let engine = builder.build().await.unwrap();
+    let session = session(&engine).await;
+    let pending = async |turn: &mut Turn| call(turn, "desk__pay", "{}").await.pending.unwrap();
+    let mut first = session.turn("first").await.unwrap();
+    let token = pending(&mut first).await;
+    session.answer(&token, ApprovalAnswer::Approve).unwrap();
+    // Another turn's tool of the name does another thing, so it is asked for anew.
+    let mut second = session.turn("second").await.unwrap();
+    assert_ne!(pending(&mut second).await, token);
+    assert_eq!(
+        second.resume(&token).await.unwrap_err().code,
+        Code::Conflict
+    );
+    assert!(runs.lock().unwrap().is_empty());
+    assert_eq!(first.resume(&token).await.unwrap().text(), "paid");
+    assert_eq!(*runs.lock().unwrap(), ["first"]);
+    let token = pending(&mut first).await;
+    session.answer(&token, ApprovalAnswer::Approve).unwrap();
+    assert_eq!(answer(&mut first, "desk__pay", "{}").await, "paid");
+    assert_eq!(*runs.lock().unwrap(), ["first", "first"]);
 }
 
 #[tokio::test]
