@@ -510,6 +510,11 @@ async fn explanations_name_each_reason_and_what_would_open_it() {
         reasons(&session, "billing", "plan")
             .contains("no role of the principal covers `billing/plan`")
     );
+    assert!(reasons(&session, "billing", "plan").contains("the principal's roles are `planner`"));
+    session.set_roles(["Planner"]);
+    assert!(
+        reasons(&session, "billing", "plan").contains("`Planner` (no such role is configured)")
+    );
     session.set_roles(["ops"]);
     let child = session.child().await.unwrap();
     open(&child, "deploy", Level::Complete).await;
@@ -522,7 +527,7 @@ async fn explanations_name_each_reason_and_what_would_open_it() {
     session.allow(["deploy/status"]).unwrap();
     assert!(reasons(&session, "deploy", "plan").contains("an allow-list leaves `deploy/plan` out"));
     assert!(
-        reasons(&child, "deploy", "plan").contains("the parent session does not see `deploy/plan`")
+        reasons(&child, "deploy", "plan").contains("does not see `deploy/plan`; ask there why")
     );
     session.psl_control(PslControl::HostOnly);
     let told = reasons(&session, "psl-skill", "search_skills");

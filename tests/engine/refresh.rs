@@ -18,6 +18,7 @@ enum Answer {
     Skills(Vec<Arc<dyn Skill>>),
     Fails,
     Hangs,
+    Panics,
 }
 
 /// A source whose answer a test sets.
@@ -64,6 +65,7 @@ impl SkillSource for Shelf {
                     "the shelf is closed. Open it",
                 )),
                 Answer::Hangs => std::future::pending().await,
+                Answer::Panics => panic!("the shelf broke"),
             }
         })
     }
@@ -122,7 +124,7 @@ async fn se28_a_tool_that_a_refresh_adds_to_an_open_skill_is_not_seen_beyond_a_l
     open(&session, "deploy", Level::Complete).await;
     session.allow(["deploy/status"]).unwrap();
     shelf.put([deploy(&["status", "roll_back"])]);
-    engine.refresh().await.unwrap();
+    drop(engine.refresh().await.unwrap());
     let mut turn = turn(&session).await;
     assert_eq!(tools(&turn.view().await.unwrap()), ["deploy__status"]);
     let outcome = tests::call(&mut turn, "deploy__roll_back", "{}")
@@ -180,6 +182,12 @@ async fn a_source_without_an_answer_keeps_what_it_gave() {
     let report = engine.refresh().await.unwrap();
     assert_eq!(report.failed[0].skill, None);
     assert_eq!(report.failed[0].problems, ["the shelf is closed. Open it"]);
+    shelf.set(Answer::Panics);
+    let report = engine.refresh().await.unwrap();
+    assert_eq!(
+        report.failed[0].to_string(),
+        "`shelf`: it panicked; see to the source"
+    );
     shelf.set(Answer::Hangs);
     let (report, other) = after(&clock, 2, Duration::from_secs(30), async {
         tokio::join!(engine.refresh(), engine.refresh())
@@ -222,4 +230,22 @@ async fn se27_operators_refresh_and_observers_do_not() {
             .is_ok_and(|entry| entry.kind == "registry_refreshed")
     });
     assert_eq!(last.unwrap().entry().unwrap().by.as_deref(), Some("oscar"));
+}
+
+#[tokio::test]
+async fn two_skills_of_one_id_do_not_replace_a_good_one() {
+    let shelf = Shelf::new("shelf", [deploy(&["status"])]);
+    let engine = engine(&shelf).await;
+    shelf.put([deploy(&["plan"]), deploy(&["status", "plan"])]);
+    let report = engine.refresh().await.unwrap();
+    assert_eq!((report.added, report.changed), (vec![], vec![]));
+    let [failed] = &report.failed[..] else {
+        panic!("{:?}", report.failed);
+    };
+    assert!(failed.problems[0].contains("two skills with the id `deploy`"));
+    let mut turn = turn(&session(&engine).await).await;
+    assert_eq!(
+        tools(&turn.view().await.unwrap()),
+        ["deploy__status", "notes__list"]
+    );
 }

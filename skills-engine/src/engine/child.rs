@@ -29,7 +29,8 @@ impl Session {
 
 impl Turn {
     /// A session of its own for a part of this turn's work: like [`Session::child`], and what the turn's grants open
-    /// counts for it while the turn lives. The lists of the request go on to hold for it.
+    /// counts for it while the turn lives, and so does what its hooks left out. The lists of the request go on to hold for
+    /// it.
     ///
     /// # Errors
     ///

@@ -7,8 +7,9 @@ use super::session::Session;
 use super::turn::Turn;
 use crate::registry::{SkillIndex, whence};
 use crate::session::{
-    Explanation, MemberFacts, Question, SessionState, TurnStanding, Why, explain,
+    Decision, Explanation, MemberFacts, Question, SessionState, TurnStanding, Why, explain,
 };
+use crate::skill::{Principal, shown};
 
 impl Session {
     /// Says why the model can see a member of a skill, or why not; grants of running turns left out.
@@ -25,6 +26,7 @@ impl Session {
             state: &state,
             turn: TurnStanding::default(),
             own: None,
+            principal: cell.principal(),
         }
         .explanation(skill, member)
     }
@@ -55,6 +57,7 @@ impl Turn {
             state: &state,
             turn,
             own,
+            principal: core.cell.principal(),
         }
         .explanation(skill, member)
     }
@@ -69,6 +72,7 @@ struct Explained<'a> {
     turn: TurnStanding,
     /// The member, when it is a tool that the turn alone has.
     own: Option<MemberFacts>,
+    principal: Principal,
 }
 
 impl Explained<'_> {
@@ -93,6 +97,10 @@ impl Explained<'_> {
             turn: self.turn,
         };
         let mut explanation = explain(&question, self.engine.clock.now());
+        if explanation.decision == Decision::Denied(Why::NoRole) {
+            let at = explanation.reasons.len().saturating_sub(1);
+            explanation.reasons.insert(at, self.roles());
+        }
         if let Some(index) = found {
             let whence = whence(&*registry.skill(index).skill);
             explanation
@@ -100,6 +108,23 @@ impl Explained<'_> {
                 .insert(0, format!("`{skill}` is {whence}"));
         }
         explanation
+    }
+
+    /// Names the principal's roles, and those that are none.
+    fn roles(&self) -> String {
+        let roles = self.principal.roles().map(|role| {
+            let name = shown(role, 64);
+            if self.engine.governance.roles.has(role) {
+                format!("`{name}`")
+            } else {
+                format!("`{name}` (no such role is configured)")
+            }
+        });
+        let roles: Vec<_> = roles.collect();
+        if roles.is_empty() {
+            return "the principal has no roles".to_owned();
+        }
+        format!("the principal's roles are {}", roles.join(", "))
     }
 
     /// What the rule needs to know of a member; a tool comes before an attribute of the same name.

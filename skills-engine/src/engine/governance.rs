@@ -1,5 +1,6 @@
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
 
@@ -7,7 +8,7 @@ use sha2::{Digest as _, Sha256};
 
 use super::epoch::Epoch;
 use super::rights::{Rights, RightsBuilder};
-use crate::session::{AllowList, PslControl, PslPolicy, Roles};
+use crate::session::{AllowList, PolicyAnswer, PolicyQuestion, PslControl, PslPolicy, Roles};
 use crate::skill::Principal;
 
 /// Who may, and under which conditions: what the host set for the whole engine.
@@ -58,6 +59,18 @@ impl Governance {
             self.edition.fetch_add(1, Ordering::AcqRel);
         }
         has_changed
+    }
+
+    /// What the policy says of a change. One that panics lets nothing through.
+    pub(super) fn check(&self, question: &PolicyQuestion<'_>) -> PolicyAnswer {
+        let checked = catch_unwind(AssertUnwindSafe(|| self.policy.check(question)));
+        checked.unwrap_or_else(|_| {
+            tracing::error!("the policy panicked; the change is refused");
+            PolicyAnswer::Refuse(
+                "the policy of this engine failed, so nothing is opened. Tell whoever runs it"
+                    .to_owned(),
+            )
+        })
     }
 
     /// Whether a principal's model may open skills; `narrowed` is what its session says.

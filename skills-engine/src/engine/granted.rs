@@ -23,7 +23,7 @@ impl Session {
         engine.set_principal(cell, principal);
     }
 
-    /// Lets the session see no more than a list of patterns names: `skill`, `skill/member` or `*`. It counts at
+    /// Lets the session see no more than a list of patterns names: `skill` or `skill/*`, `skill/member`, or `*`. It counts at
     /// once, in running turns too.
     ///
     /// Each further list narrows: what is to be seen must be in all of them. An empty list allows nothing. The tools

@@ -1,6 +1,10 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::fmt;
+use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+
+use futures_util::FutureExt as _;
 
 use super::Engine;
 use super::epoch::Epoch;
@@ -16,6 +20,7 @@ use crate::tools::{ExportOptions, wire_name};
 type Skills = Vec<Arc<dyn Skill>>;
 
 /// What a refresh did.
+#[must_use = "what failed stands in it"]
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RefreshReport {
@@ -39,6 +44,16 @@ pub struct FailedSkill {
     pub skill: Option<String>,
     /// What is wrong, and what to do about it.
     pub problems: Vec<String>,
+}
+
+impl fmt::Display for FailedSkill {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match &self.skill {
+            Some(skill) => write!(formatter, "skill `{skill}` of `{}`: ", self.source)?,
+            None => write!(formatter, "`{}`: ", self.source)?,
+        }
+        formatter.write_str(&self.problems.join("; "))
+    }
 }
 
 /// The sources of an engine, and what they gave last.
@@ -74,8 +89,11 @@ pub(super) async fn load(
     clock: &dyn Clock,
     limits: &Limits,
 ) -> Result<Skills, String> {
-    match within(clock, limits.source_timeout, source.load()).await {
-        Some(result) => result.map_err(|fault| fault.message),
+    // The call itself may panic, too, not only its future.
+    let loading = AssertUnwindSafe(async { source.load().await }).catch_unwind();
+    match within(clock, limits.source_timeout, loading).await {
+        Some(Ok(result)) => result.map_err(|fault| fault.message),
+        Some(Err(_)) => Err("it panicked; see to the source".to_owned()),
         None => Err(format!(
             "it gave no answer within {} seconds; raise `source_timeout`, or see to the source",
             limits.source_timeout.as_secs_f64()
@@ -168,7 +186,7 @@ impl EngineInner {
         let skills = self.sources.fixed.iter().chain(taken.iter().flatten());
         let current = self.epoch();
         let generation = current.registry.generation + 1;
-        let refused = |problem: &dyn std::fmt::Display| {
+        let refused = |problem: &dyn fmt::Display| {
             // Each part was checked, so only all of them together can be too much.
             Fault::new(
                 Code::LimitExceeded,
@@ -249,11 +267,15 @@ impl<'a> Intake<'a> {
             for (((source, earlier), skills), taken) in
                 sources.iter().zip(before).zip(offered).zip(&mut taken)
             {
-                for skill in skills {
+                for (at, skill) in skills.iter().enumerate() {
                     let id = id_of(skill);
+                    if skills[..at].iter().any(|other| id_of(other) == id) {
+                        continue;
+                    }
+                    let is_twice = skills[at + 1..].iter().any(|other| id_of(other) == id);
                     let known = earlier.iter().find(|earlier| id_of(earlier) == id);
                     if known.is_some() == are_known {
-                        self.take_one(source.name(), skill, known, taken);
+                        self.take_one(source.name(), skill, known, is_twice, taken);
                     }
                 }
             }
@@ -266,9 +288,18 @@ impl<'a> Intake<'a> {
         source: &str,
         skill: &Arc<dyn Skill>,
         earlier: Option<&Arc<dyn Skill>>,
+        is_twice: bool,
         taken: &mut Skills,
     ) {
-        let mut problems = match self.admitted(skill) {
+        let admitted = if is_twice {
+            let id = id_of(skill);
+            Err(vec![format!(
+                "the source has two skills with the id `{id}`; rename one"
+            )])
+        } else {
+            self.admitted(skill)
+        };
+        let mut problems = match admitted {
             Ok(()) => {
                 taken.push(Arc::clone(skill));
                 return;

@@ -179,7 +179,7 @@ fn denied(question: &Question<'_>, why: Why) -> String {
             "the model of this session may not open skills, so `{skill}` is not shown; to show it, let the model control them"
         ),
         Why::Parent => format!(
-            "the parent session does not see `{skill}/{member}`; ask there why, and open it there"
+            "the parent session, or the turn of it that made this session, does not see `{skill}/{member}`; ask there why, and open it there"
         ),
         Why::NotSupported => format!(
             "`{skill}` does not support the request of this turn; a request that it supports shows `{member}`"

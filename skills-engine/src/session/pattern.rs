@@ -29,8 +29,22 @@ impl Pattern {
     pub(crate) fn parse(text: &str) -> Result<Self, Fault> {
         let (skill, member) = text.split_once('/').unwrap_or((text, "*"));
         let is_name = |part: &str| {
-            !part.is_empty() && !part.contains(['/', '*']) && !part.chars().any(char::is_control)
+            let is_odd = |character: char| character.is_control() || character.is_whitespace();
+            !part.is_empty() && !part.contains(['/', '*']) && !part.chars().any(is_odd)
         };
+        if let Some((skill, tool)) = text.split_once("__")
+            && !text.contains('/')
+        {
+            return Err(Fault::new(
+                Code::InvalidArguments,
+                format!(
+                    "`{}` is a tool's name on the wire and no pattern. Write `{}/{}`",
+                    shown(text, 80),
+                    shown(skill, 40),
+                    shown(tool, 40)
+                ),
+            ));
+        }
         let is_legal = match (skill, member) {
             ("*", "*") => text.len() == 1 || text == "*/*",
             (skill, "*") => is_name(skill),
@@ -40,7 +54,7 @@ impl Pattern {
             return Err(Fault::new(
                 Code::InvalidArguments,
                 format!(
-                    "`{}` is no pattern. Write `skill` for all of a skill, `skill/member` for one tool or attribute of it, or `*` for everything",
+                    "`{}` is no pattern. Write `skill` or `skill/*` for all of a skill, `skill/member` for one tool or attribute of it, or `*` for everything",
                     shown(text, 80)
                 ),
             ));
@@ -82,7 +96,7 @@ impl fmt::Display for Pattern {
     }
 }
 
-/// What may be seen at most: `skill` (all of it), `skill/member` or `*`. What no pattern names is denied; an empty
+/// What may be seen at most: `skill` or `skill/*` (all of it), `skill/member`, or `*`. What no pattern names is denied; an empty
 /// list allows nothing.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct AllowList {
@@ -159,13 +173,15 @@ mod tests {
             Pattern::parse("deploy").unwrap()
         );
         assert_eq!(Pattern::parse("*/*").unwrap(), Pattern::parse("*").unwrap());
+        let wire = Pattern::parse("deploy__status").unwrap_err();
+        assert!(wire.message.contains("Write `deploy/status`"), "{wire}");
     }
 
     #[test]
     fn what_is_no_pattern_says_what_one_is() {
         let long = "a".repeat(257);
         for text in [
-            "", "/", "a/", "/b", "a/b/c", "de*", "*/status", "a\u{7}", &long,
+            "", "/", "a/", "/b", "a/b/c", "de*", "*/status", "a\u{7}", "a b", &long,
         ] {
             let fault = Pattern::parse(text).unwrap_err();
             assert_eq!(fault.code, Code::InvalidArguments, "{text:?}");

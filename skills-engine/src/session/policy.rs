@@ -118,8 +118,9 @@ pub enum PolicyAnswer {
     Ask(String),
 }
 
-/// Guards every change of what a session sees, whoever makes it. Quick, and without waiting: it is asked on the
-/// path of each change.
+/// Guards every change of what a session sees, whoever makes it; what the host lowers takes effect unasked.
+///
+/// Quick, and without waiting: it is asked on the path of each change. A policy that panics refuses.
 pub trait PslPolicy: Send + Sync + 'static {
     /// Says whether a change may be made.
     fn check(&self, question: &PolicyQuestion<'_>) -> PolicyAnswer;

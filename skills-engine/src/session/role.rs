@@ -4,6 +4,8 @@ use super::{Coverage, Pattern};
 use crate::skill::{Fault, Level};
 
 /// What a role gives: patterns, each with the highest level it opens.
+///
+#[doc = include_str!("../docs/governance.md")]
 #[derive(Clone, Debug, Default)]
 #[must_use]
 pub struct Role {
@@ -50,6 +52,10 @@ impl Roles {
 
     pub(crate) fn is_empty(&self) -> bool {
         self.by_name.is_empty()
+    }
+
+    pub(crate) fn has(&self, name: &str) -> bool {
+        self.by_name.contains_key(name)
     }
 
     /// Every pattern of every role, with the role's name.

@@ -87,8 +87,8 @@ impl TurnRequest {
         self
     }
 
-    /// Lets the turn see no more than a list of patterns names: `skill`, `skill/member` or `*`. An empty list allows
-    /// nothing.
+    /// Lets the turn see no more than a list of patterns names: `skill` or `skill/*`, `skill/member`, or `*`. An empty
+    /// list allows nothing. Lists are read before hooks run: one that a hook adds has no effect.
     ///
     /// Lists add up to less: what is to be seen must be in each of them, and in those of the session. An agent adds
     /// its own to what a request brings. What is no pattern is an error when the turn begins.

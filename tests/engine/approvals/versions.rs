@@ -51,7 +51,7 @@ async fn se30_an_approval_is_for_one_version_of_its_skill() {
     *shop.version.lock().unwrap() = "1.1.0";
     // A turn keeps what it began with.
     let before = desk.turn().await;
-    desk.stage.engine.refresh().await.unwrap();
+    drop(desk.stage.engine.refresh().await.unwrap());
     assert_eq!(before.resume(&decided).await.unwrap().text(), "done");
     assert_eq!(runs.count(), 1);
 

@@ -101,3 +101,48 @@ async fn no_policy_lets_a_model_open_what_is_for_the_host() {
     let refused = opens(&mut turn, "deploy", Level::Context).await;
     assert_eq!(refused, Err(Code::NotPermitted));
 }
+
+struct Nothing;
+
+impl PslPolicy for Nothing {
+    fn check(&self, _question: &PolicyQuestion<'_>) -> PolicyAnswer {
+        PolicyAnswer::Refuse("nothing changes. Do without".to_owned())
+    }
+}
+
+#[tokio::test]
+async fn no_policy_keeps_the_host_from_closing() {
+    let open_at_first = deploy("deploy")
+        .base_level(Level::Complete)
+        .build()
+        .unwrap();
+    let engine = built(bare().with_skill(open_at_first).policy(Nothing)).await;
+    let session = session(&engine).await;
+    session.limit("deploy", Level::Context).await.unwrap();
+    let lowered = session.open("deploy", Level::Metadata, Span::UntilCleared, "");
+    assert_eq!(lowered.await.unwrap().new_level, Level::Metadata);
+    let lifted = session.lift_limit("deploy").await.unwrap_err();
+    assert_eq!(lifted.code, Code::NotPermitted);
+    session.clear("deploy").await.unwrap();
+}
+
+struct Broken;
+
+impl PslPolicy for Broken {
+    fn check(&self, _question: &PolicyQuestion<'_>) -> PolicyAnswer {
+        panic!("a secret of the policy")
+    }
+}
+
+#[tokio::test]
+async fn a_policy_that_panics_refuses() {
+    let engine = built(two_skills().policy(Broken)).await;
+    let session = session(&engine).await;
+    let refused = session.open("deploy", Level::Context, Span::UntilCleared, "");
+    let fault = refused.await.unwrap_err();
+    assert_eq!(fault.code, Code::NotPermitted);
+    assert!(!fault.message.contains("secret"), "{fault}");
+    let mut turn = turn(&session).await;
+    let refused = opens(&mut turn, "deploy", Level::Context).await;
+    assert_eq!(refused, Err(Code::NotPermitted));
+}

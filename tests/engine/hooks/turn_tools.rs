@@ -452,7 +452,7 @@ async fn a_child_of_a_turn_sees_no_skill_that_does_not_support_the_turn() {
         let parent = session.turn(TurnRequest::empty()).await.unwrap();
         let child = parent.child().await.unwrap();
         if is_refreshed {
-            engine.refresh().await.unwrap();
+            drop(engine.refresh().await.unwrap());
         }
         let mut turn = child.turn(tenant("acme")).await.unwrap();
         let seen = turn.view().await.unwrap();
