@@ -36,6 +36,7 @@ mod prompt;
 mod refresh;
 mod repeated;
 mod review;
+mod review_governance;
 mod review_lazy;
 mod review_registry;
 mod review_rule;

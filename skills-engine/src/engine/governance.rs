@@ -105,7 +105,8 @@ impl Governance {
         for list in lists.iter().copied().flatten() {
             key.push('\n');
             for pattern in list.as_slice() {
-                let _ = write!(key, " {pattern}");
+                // Names may have spaces, but no control characters.
+                let _ = write!(key, "\t{pattern}");
             }
         }
         // The texts may be long, and all that matters is whether they are the same.
