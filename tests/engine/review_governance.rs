@@ -1,8 +1,12 @@
 //! Who may, under attack: names made to pass for others, and changes in the middle of a wait.
 
+use std::time::Duration;
+
+use skills_engine::{Level, Principal, Span};
 use tests::{ada, answer, bare, session, tools, turn};
 
 use crate::made;
+use crate::stage::{Stage, settle};
 
 #[tokio::test]
 async fn se28_lists_that_look_alike_when_written_in_a_row_are_not_the_same() {
@@ -37,4 +41,26 @@ async fn se28_lists_that_look_alike_when_written_in_a_row_are_not_the_same() {
             "{hostile}"
         );
     }
+}
+
+#[tokio::test]
+async fn looking_into_a_session_does_not_keep_it_alive() {
+    let hour = Duration::from_secs(3_600);
+    let stage = Stage::new().await;
+    let session = stage.session("s1").await;
+    session
+        .open("alpha", Level::Context, Span::Ttl(20 * hour), "")
+        .await
+        .unwrap();
+    let observer = Principal::new("eve", ["observer"]);
+    // No sweep comes in between: the look settles what has expired.
+    stage.clock.advance(23 * hour);
+    let foreign = stage
+        .engine
+        .foreign_session(&observer, "ada", "s1")
+        .unwrap();
+    foreign.view().await.unwrap();
+    stage.pass(2 * hour, 1).await;
+    settle().await;
+    assert_eq!(stage.engine.session_count(), 0);
 }

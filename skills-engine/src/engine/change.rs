@@ -114,7 +114,10 @@ impl EngineInner {
                     undo.pending = None;
                     drop(undo);
                     cell.confirm(&pending, &around);
-                    cell.touch(now);
+                    // That time has passed is no use of the session.
+                    if !matches!(wish.change, Change::Expire) {
+                        cell.touch(now);
+                    }
                     return Ok(outcome);
                 }
             }
