@@ -1,5 +1,7 @@
 //! Who may, under attack: names made to pass for others, and changes in the middle of a wait.
 
+mod children;
+
 use std::time::Duration;
 
 use skills_engine::{Level, Principal, Span};

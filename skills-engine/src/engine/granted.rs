@@ -89,6 +89,16 @@ impl EngineInner {
         self.record_access(cell, Actor::Host);
     }
 
+    /// Whether the model of a session may open skills by itself; that of a child may only if its parent's does.
+    pub(super) fn lets_model(&self, cell: &Cell) -> bool {
+        let access = cell.access();
+        let access = access.as_deref();
+        let narrowed = access.and_then(|access| access.control.as_ref());
+        let parent = access.and_then(|access| access.parent.as_ref());
+        self.governance.lets_model(&cell.principal(), narrowed)
+            && parent.is_none_or(|parent| self.lets_model(&parent.cell))
+    }
+
     /// Writes down who may in a session from now on, and what at most.
     pub(super) fn record_access(&self, cell: &Arc<Cell>, actor: Actor) {
         /// Texts that a record holds of each list.
@@ -102,11 +112,10 @@ impl EngineInner {
             patterns.extend(list.patterns().map(Arc::from).take(MOST));
         }
         patterns.truncate(MOST);
-        let narrowed = access.as_ref().and_then(|access| access.control.as_ref());
         let kind = AuditKind::AccessChanged {
             roles: principal.roles().take(MOST).map(Arc::from).collect(),
             patterns,
-            lets_model: self.governance.lets_model(&principal, narrowed),
+            lets_model: self.lets_model(cell),
         };
         self.audit.record(self.event(cell, actor, kind));
     }

@@ -64,7 +64,7 @@ impl Control<'_> {
         call: Option<&ToolContext>,
     ) -> Result<(), Fault> {
         let principal = self.cell.principal();
-        self.check_control(&principal)?;
+        self.check_control()?;
         let state = self.cell.published().1;
         let registry = &self.epoch.registry;
         let registered = index.map(|index| registry.skill(index));
@@ -138,16 +138,11 @@ impl Control<'_> {
         };
         approve_opening(self.engine, self.cell, opening).await?;
         // While a person decided, the host may have taken the control away.
-        self.check_control(&self.cell.principal())
+        self.check_control()
     }
 
-    fn check_control(&self, principal: &crate::skill::Principal) -> Result<(), Fault> {
-        if self.actor > Actor::Model {
-            return Ok(());
-        }
-        let access = self.cell.access();
-        let narrowed = access.as_ref().and_then(|access| access.control.as_ref());
-        if self.engine.governance.lets_model(principal, narrowed) {
+    fn check_control(&self) -> Result<(), Fault> {
+        if self.actor > Actor::Model || self.engine.lets_model(self.cell) {
             return Ok(());
         }
         Err(Fault::new(
