@@ -137,8 +137,30 @@ impl Control<'_> {
             call,
         };
         approve_opening(self.engine, self.cell, opening).await?;
-        // While a person decided, the host may have taken the control away.
-        self.check_control()
+        // While a person decided, the host may have taken away the control, or the skill.
+        self.check_control()?;
+        let now = self.renewed();
+        let index = now.known(&registered.id)?;
+        now.check_opening(index, level)
+    }
+
+    /// The same with the rights of this moment: those it began with may not hold any more once it has waited.
+    pub(super) fn renewed(&self) -> Control<'_> {
+        let access = self.cell.access();
+        let rights = match self.turn {
+            Some(turn) => turn.with_rights(access.as_ref(), Arc::clone),
+            None => {
+                let resolved = self
+                    .engine
+                    .resolve(self.epoch, self.cell, access.as_ref(), &[]);
+                resolved.rights
+            }
+        };
+        Control {
+            rights,
+            by: self.by.clone(),
+            ..*self
+        }
     }
 
     fn check_control(&self) -> Result<(), Fault> {

@@ -140,7 +140,9 @@ impl Control<'_> {
         before: &Members,
         after: &SessionState,
     ) -> VisibilityChange {
-        let seen = self.members(index, after);
+        // It may have waited for the store, or for a person.
+        let now = self.renewed();
+        let seen = now.members(index, after);
         let new = |now: &[u32], before: &[u32]| -> Vec<u32> {
             now.iter()
                 .filter(|member| !before.contains(member))
@@ -150,10 +152,10 @@ impl Control<'_> {
         VisibilityChange {
             skill: (*self.epoch.registry.skill(index).id).to_owned(),
             old_level,
-            new_level: self.level(index, after),
+            new_level: now.level(index, after),
             span,
             expires_at,
-            capped_by: self
+            capped_by: now
                 .facts(index)
                 .ceiling(&after.standing(&self.epoch.registry.skill(index).id))
                 .filter(|ceiling| *ceiling < asked),
