@@ -74,6 +74,8 @@ impl EngineInner {
         access: Option<Access>,
     ) -> Result<Arc<Cell>, Fault> {
         let key = SessionKey::new(principal.id(), &id);
+        // All waiting comes before the session is held: one that nobody got, as the future is dropped, must not be.
+        self.audit.relieve().await;
         let state = self.stored(self.store.load(&key)).await?;
         let now = self.clock.now();
         let incarnation = self.incarnations.fetch_add(1, Ordering::Relaxed);
@@ -101,7 +103,6 @@ impl EngineInner {
         }
         self.audit
             .record(self.event(&cell, Actor::Host, AuditKind::SessionOpened));
-        self.audit.relieve().await;
         Ok(cell)
     }
 

@@ -1,11 +1,15 @@
 //! Child sessions: never more than their parents, and never longer.
 
+use std::pin::pin;
+use std::task::{Context, Poll, Waker};
+
 use skills_engine::Level;
 use skills_engine::session::PslControl;
-use skills_engine::skill::{SetVisibility, ToolContext};
+use skills_engine::skill::{Limits, SetVisibility, ToolContext};
 use tests::{bare, call, open, session, turn};
 
 use crate::made;
+use crate::stage::{Stage, settle};
 
 #[tokio::test]
 async fn se31_a_child_has_no_control_that_its_parent_has_not() {
@@ -41,5 +45,36 @@ async fn se31_a_child_has_no_control_that_its_parent_has_not() {
             opened.text()
         );
         assert!(child.state().standing("billing").grants().is_empty());
+    }
+}
+
+fn poll_times<T>(future: impl Future<Output = T>, times: usize) -> Option<T> {
+    let mut future = pin!(future);
+    let mut cx = Context::from_waker(Waker::noop());
+    for _ in 0..times {
+        if let Poll::Ready(output) = future.as_mut().poll(&mut cx) {
+            return Some(output);
+        }
+    }
+    None
+}
+
+#[tokio::test]
+async fn se31_a_child_whose_making_was_dropped_ends_with_its_parent() {
+    for times in 0..40 {
+        let mut limits = Limits::default();
+        limits.audit_queue = 16;
+        let stage = Stage::with(1, |builder| builder.limits(limits)).await;
+        let parent = stage.session("s1").await;
+        stage.engine.audit().flush().await;
+        // The queue of the audit trail is crowded, so that the making waits at its end, too.
+        for number in 0..9 {
+            parent.set_roles([if number % 2 == 0 { "even" } else { "odd" }]);
+        }
+        let dropped = poll_times(parent.child(), times).is_none();
+        settle().await;
+        parent.end("done").await.unwrap();
+        settle().await;
+        assert_eq!(stage.engine.session_count(), 0, "{times} {dropped}");
     }
 }
