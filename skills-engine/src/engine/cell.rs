@@ -76,6 +76,13 @@ impl Cell {
         lock(&self.states).access.clone()
     }
 
+    /// The session that this one is a child of.
+    pub(super) fn parent(&self) -> Option<Arc<Self>> {
+        let states = lock(&self.states);
+        let parent = states.access.as_ref()?.parent.as_ref()?;
+        Some(Arc::clone(&parent.cell))
+    }
+
     /// Changes what the host set for the session; it counts at once.
     pub(super) fn set_access<T>(&self, edit: impl FnOnce(&mut Access) -> T) -> T {
         let mut states = lock(&self.states);

@@ -192,11 +192,18 @@ impl EngineInner {
         Ok(())
     }
 
-    /// The same, which does not count as a use of the session.
+    /// The same, which does not count as a use of the session. What a child sees goes by its parent, too.
     pub(super) async fn load_session(self: &Arc<Self>, cell: &Arc<Cell>) -> Result<(), Fault> {
         if cell.has_ended() {
             return Err(ended());
         }
+        if let Some(parent) = cell.parent().filter(|parent| !parent.has_ended()) {
+            self.load(&parent).await?;
+        }
+        self.load(cell).await
+    }
+
+    async fn load(self: &Arc<Self>, cell: &Arc<Cell>) -> Result<(), Fault> {
         let asked_at = cell.with_states(|states| states.adoptions());
         let state = self.stored(self.store.load(&cell.key())).await?;
         let epoch = self.epoch();

@@ -95,10 +95,8 @@ impl Session {
         if let Some(roles) = request.roles.take() {
             self.set_roles(roles);
         }
-        if let Some(access) = self.cell.access()
-            && let Some(parent) = &access.parent
-        {
-            parent.cell.touch(self.engine.clock.now());
+        if let Some(parent) = self.cell.parent() {
+            parent.touch(self.engine.clock.now());
         }
         for list in lists.iter() {
             self.engine.unmatched(list);

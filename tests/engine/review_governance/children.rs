@@ -1,15 +1,16 @@
 //! Child sessions: never more than their parents, and never longer.
 
 use std::pin::pin;
+use std::sync::Arc;
 use std::task::{Context, Poll, Waker};
 
-use skills_engine::Level;
-use skills_engine::session::PslControl;
+use skills_engine::session::{PslControl, VisibilityStore};
 use skills_engine::skill::{Limits, SetVisibility, ToolContext};
+use skills_engine::{Level, Principal};
 use tests::{bare, call, open, session, turn};
 
 use crate::made;
-use crate::stage::{Stage, settle};
+use crate::stage::{self, Stage, level, settle};
 
 #[tokio::test]
 async fn se31_a_child_has_no_control_that_its_parent_has_not() {
@@ -77,4 +78,28 @@ async fn se31_a_child_whose_making_was_dropped_ends_with_its_parent() {
         settle().await;
         assert_eq!(stage.engine.session_count(), 0, "{times} {dropped}");
     }
+}
+
+#[tokio::test]
+async fn se31_a_revocation_in_another_process_reaches_the_child_with_its_next_turn() {
+    let stage = Stage::new().await;
+    let other = bare()
+        .with_skill(stage::skill("alpha").build().unwrap())
+        .store(Arc::clone(&stage.store) as Arc<dyn VisibilityStore>)
+        .build()
+        .await
+        .unwrap();
+    let parent = stage.session("s1").await;
+    open(&parent, "alpha", Level::Complete).await;
+    let child = parent.child().await.unwrap();
+    open(&child, "alpha", Level::Complete).await;
+    assert!(stage::sees(&mut stage::turn(&child).await, "alpha__finish").await);
+    let elsewhere = other
+        .session(Principal::new("ada", [] as [&str; 0]), "s1")
+        .await
+        .unwrap();
+    elsewhere.clear("alpha").await.unwrap();
+    let mut next = stage::turn(&child).await;
+    assert!(!stage::sees(&mut next, "alpha__finish").await);
+    assert_eq!(level(&child, "alpha"), Level::Metadata);
 }
