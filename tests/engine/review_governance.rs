@@ -2,6 +2,7 @@
 
 mod children;
 mod openings;
+mod refreshed;
 
 use std::time::Duration;
 

@@ -1,4 +1,4 @@
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
@@ -171,12 +171,18 @@ impl Attached {
                 builder.deny(skill, *why);
             }
         }
-        for tool in &self.left_out {
-            let tool = own.registry.tool(*tool);
-            let skill = found(tool.skill);
-            let tool = skill.and_then(|(skill, _)| other.registry.tool_index(skill, &tool.name));
-            if let Some(tool) = tool {
-                builder.deny_tool(tool, Why::NotSelected);
+        let left_out: HashSet<_> = self.left_out.iter().collect();
+        for skill in &self.selected {
+            let Some((_, registered)) = found(*skill) else {
+                continue;
+            };
+            // What only the other one has was not selected either.
+            for tool in registered.tools.all() {
+                let name = &other.registry.tool(tool).name;
+                let known = own.registry.tool_index(*skill, name);
+                if known.is_none_or(|known| left_out.contains(&known)) {
+                    builder.deny_tool(tool, Why::NotSelected);
+                }
             }
         }
         Arc::new(builder.finish())
