@@ -2,13 +2,15 @@
 
 use std::sync::{Arc, Mutex};
 
+use skills_engine::Level;
+use skills_engine::engine::{ApprovalAnswer, CallResult, LeavePending};
 use skills_engine::skill::{
-    BoxFuture, Fault, Skill, SkillBuilder, Tool, ToolSelection, TurnRequest,
+    BoxFuture, Code, Fault, Skill, SkillBuilder, Tool, ToolSelection, TurnRequest,
 };
 use skills_engine::source::SkillSource;
-use tests::{answer, bare, session, tools};
+use tests::{answer, bare, call, session, tools, turn};
 
-use crate::made;
+use crate::{made, stage};
 
 /// A source that gives one skill, which a test replaces.
 #[derive(Clone)]
@@ -71,4 +73,39 @@ async fn se31_a_tool_that_a_refresh_adds_is_none_that_the_parents_turn_selected(
     drop(parent);
     let all = ["shop__look", "shop__act", "shop__wipe"];
     assert_eq!(tools(&work.view().await.unwrap()), all);
+}
+
+#[tokio::test]
+async fn se30_the_approval_of_a_turns_own_tool_is_for_no_registered_one_of_its_name() {
+    fn wipe() -> Tool {
+        let wipe = stage::tool("wipe", |_, _| async { "done" });
+        wipe.level(Level::Metadata).requires_approval()
+    }
+    let own =
+        SkillBuilder::new("shop").dynamic_tools(|_: &TurnRequest| ToolSelection::replace([wipe()]));
+    let shelf = Shelf::new(own);
+    let builder = bare().source(shelf.clone()).approvals(LeavePending);
+    let engine = builder.build().await.unwrap();
+    let session = session(&engine).await;
+    let mut first = turn(&session).await;
+    let pending = |result: CallResult| result.pending.unwrap();
+    let approved = pending(call(&mut first, "shop__wipe", "{}").await);
+    let edited = pending(call(&mut first, "shop__wipe", " { }").await);
+    assert_eq!(approved, edited, "it is one request");
+    session.answer(&approved, ApprovalAnswer::Approve).unwrap();
+    let waits = pending(call(&mut first, "shop__wipe", r#"{"a":1}"#).await);
+    drop(first);
+
+    shelf.put(SkillBuilder::new("shop").tool(wipe()));
+    engine.refresh().await.unwrap();
+    let mut second = turn(&session).await;
+    let fault = second.resume(&approved).await.unwrap_err();
+    assert_eq!(fault.code, Code::Conflict, "{fault}");
+    let edit = ApprovalAnswer::ApproveWith("{}".to_owned());
+    let fault = session.answer(&waits, edit).unwrap_err();
+    assert_eq!(fault.code, Code::Conflict, "{fault}");
+    let anew = pending(call(&mut second, "shop__wipe", "{}").await);
+    assert_ne!(anew, approved);
+    session.answer(&anew, ApprovalAnswer::Approve).unwrap();
+    assert_eq!(second.resume(&anew).await.unwrap().text(), "done");
 }

@@ -31,6 +31,8 @@ pub(super) struct Asking<'a> {
 pub(super) struct Wanted<'a> {
     pub(super) kind: ApprovalKind,
     pub(super) binding: Binding,
+    /// Whether it is a call of a tool that the turn alone has.
+    pub(super) is_of_turn: bool,
     /// For the person.
     pub(super) why: Arc<str>,
     /// What it is called in messages to the model.
@@ -146,6 +148,7 @@ impl Asking<'_> {
             expires: created
                 .checked_add(engine.limits.approval_ttl)
                 .unwrap_or(Timestamp(i64::MAX)),
+            is_of_turn: wanted.is_of_turn,
         };
         let approvals = cell.approvals_or_new();
         let subject = self.subject(&request.kind);

@@ -97,6 +97,7 @@ impl Turn {
                 arguments: call.arguments.as_str().into(),
             },
             binding,
+            is_of_turn: turn.is_some(),
             why: format!("the model wants to call {what}, which needs an approval").into(),
             what: &what,
         };
@@ -167,10 +168,12 @@ impl Turn {
             .find(skill)
             .filter(|(_, registered)| registered.definition().version == **skill_version)
             .and_then(|(index, _)| {
+                if !request.is_of_turn {
+                    return registry.tool_index(index, tool);
+                }
                 // A tool of a turn's own is another one in every turn.
                 let is_own = request.turn == Some(self.core.id);
-                let own = || is_own.then(|| self.core.own_tool(index, tool)).flatten();
-                registry.tool_index(index, tool).or_else(own)
+                is_own.then(|| self.core.own_tool(index, tool)).flatten()
             });
         let name = found.map_or(&**tool, |found| self.core.tool_name(found));
         let call_id = request.call_id.clone().unwrap_or_default();

@@ -110,7 +110,7 @@ impl EngineInner {
                     ..
                 },
             ) => {
-                self.check_edit(skill, skill_version, tool, &edited)?;
+                self.check_edit(request, (skill, skill_version, tool), &edited)?;
                 let binding = Binding::of_call(skill, skill_version, tool, &edited, None);
                 Verdict::Edit(edited.into(), binding)
             }
@@ -141,9 +141,8 @@ impl EngineInner {
 
     fn check_edit(
         &self,
-        skill: &str,
-        version: &str,
-        tool: &str,
+        request: &ApprovalRequest,
+        (skill, version, tool): (&str, &str, &str),
         arguments: &str,
     ) -> Result<(), Fault> {
         self.check_size("arguments have", arguments.len())?;
@@ -152,6 +151,7 @@ impl EngineInner {
         let found = registry
             .find(skill)
             .filter(|(_, registered)| registered.definition().version == version)
+            .filter(|_| !request.is_of_turn)
             .and_then(|(index, _)| registry.tool_index(index, tool));
         let Some(found) = found else {
             return Err(Fault::new(

@@ -83,6 +83,7 @@ pub(in crate::engine) async fn approve_opening(
             reason: reason.into(),
         },
         binding,
+        is_of_turn: false,
         why: why.into(),
         what: &what,
     };

@@ -49,6 +49,7 @@ pub(in crate::engine) async fn ask(
     let wanted = Wanted {
         why: format!("`{tool}` of `{skill}` asks a question").into(),
         binding: Binding::of_question(),
+        is_of_turn: false,
         kind: ApprovalKind::Question {
             skill,
             tool,

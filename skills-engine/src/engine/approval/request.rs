@@ -61,6 +61,8 @@ pub struct ApprovalRequest {
     pub created: Timestamp,
     /// Until when it can be decided and, once approved, used.
     pub expires: Timestamp,
+    /// Whether the tool is one that its turn alone has: none of a registry, whatever its name.
+    pub(super) is_of_turn: bool,
 }
 
 /// What a request for an approval is about.
@@ -121,6 +123,7 @@ impl fmt::Debug for ApprovalRequest {
             why: _,
             created,
             expires,
+            is_of_turn: _,
         } = self;
         formatter
             .debug_struct("ApprovalRequest")
