@@ -117,6 +117,25 @@ async fn a_turn_keeps_what_it_began_with_and_the_next_one_sees_the_refresh() {
 }
 
 #[tokio::test]
+async fn a_turn_closes_what_it_sees_though_a_refresh_took_it_away() {
+    let open_at_first = SkillBuilder::new("deploy")
+        .base_level(Level::Context)
+        .tool(tool("plan", |_| async { "planned" }).level(Level::Context));
+    let shelf = Shelf::new("shelf", [open_at_first.build().unwrap()]);
+    let engine = engine(&shelf).await;
+    let session = session(&engine).await;
+    let mut turn = turn(&session).await;
+    shelf.put([]);
+    engine.refresh().await.unwrap();
+    let view = turn.view().await.unwrap();
+    assert_eq!(tools(&view), ["deploy__plan", "notes__list"]);
+    let wish = r#"{"skill_id": "deploy", "level": "METADATA"}"#;
+    let set = tests::call(&mut turn, "psl-skill__set_skill_visibility", wish).await;
+    assert!(!set.text().contains("already_open"), "{}", set.text());
+    assert_eq!(tools(&turn.view().await.unwrap()), ["notes__list"]);
+}
+
+#[tokio::test]
 async fn se28_a_tool_that_a_refresh_adds_to_an_open_skill_is_not_seen_beyond_a_list() {
     let shelf = Shelf::new("shelf", [deploy(&["status"])]);
     let engine = engine(&shelf).await;

@@ -1,6 +1,7 @@
 use std::sync::Arc;
 
 use super::cell::{Around, Cell};
+use super::epoch::Epoch;
 use super::inner::EngineInner;
 use super::pending::Pending;
 use crate::audit::{AuditEvent, AuditKind, VisibilityOutcome};
@@ -18,6 +19,8 @@ pub(super) const ATTEMPTS: usize = 128;
 /// A change with what its record says of it.
 pub(super) struct Wish<'a> {
     pub(super) change: Change,
+    /// The skills as whoever makes it sees them: a turn may have begun before the last refresh.
+    pub(super) epoch: &'a Epoch,
     /// What caps a skill from outside of the session.
     pub(super) outer: &'a (dyn Fn(&str) -> Option<Level> + Sync),
     pub(super) actor: Actor,
@@ -40,8 +43,7 @@ impl EngineInner {
         cell: &Arc<Cell>,
         wish: &Wish<'_>,
     ) -> Result<ChangeOutcome, Fault> {
-        let epoch = self.epoch();
-        let base = |skill: &str| epoch.base(skill);
+        let base = |skill: &str| wish.epoch.base(skill);
         for attempt in 0..ATTEMPTS {
             let Some(writing) = cell.begin_write(&self.quiet) else {
                 return Err(ended());
@@ -130,8 +132,10 @@ impl EngineInner {
 
     /// Settles the grants whose time has passed, and writes down that they went.
     pub(super) async fn settle(self: &Arc<Self>, cell: &Arc<Cell>) -> Result<(), Fault> {
+        let epoch = self.epoch();
         let wish = Wish {
             change: Change::Expire,
+            epoch: &epoch,
             outer: &|_| None,
             actor: Actor::System,
             by: None,

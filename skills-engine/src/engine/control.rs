@@ -240,6 +240,7 @@ impl Control<'_> {
         };
         let wish = Wish {
             change,
+            epoch: self.epoch,
             outer: &outer,
             actor: self.actor,
             by: self.by.clone(),
