@@ -47,6 +47,10 @@ async fn the_model_does_not_keep_open_what_was_opened_for_a_turn() {
         let answer = ask(&mut turn, Level::Context, span.clone()).await;
         assert_eq!(answer, expected, "{span:?}");
     }
+    // Less than what the host holds.
+    turn.open("vault", Level::Complete, "").await.unwrap();
+    let answer = ask(&mut turn, Level::Context, ("reason", json!("less"))).await;
+    assert_eq!(answer, Err(Code::HeldBy));
     turn.finish().await.unwrap();
     assert_eq!(
         session.explain("vault", "unlock").level,

@@ -201,6 +201,10 @@ impl Control<'_> {
         // Tried on copies. What the rule refuses prolongs nothing.
         let registered = self.epoch.registry.skill(index);
         let (now, limits) = (self.engine.clock.now(), &self.engine.limits);
+        let is_held = |grants: &TurnGrants| {
+            let lowered = grants.check_lowering(&registered.id, wanted, self.actor, state);
+            lowered.is_err()
+        };
         let span = match (span, self.turn) {
             (Span::Turn, None) => return false,
             (Span::Turn, Some(turn)) => {
@@ -214,6 +218,7 @@ impl Control<'_> {
                 let outcome = grants.set(&wish, state, now, limits);
                 return outcome.is_ok_and(|outcome| !outcome.already_open);
             }
+            (Span::UntilCleared, Some(turn)) if turn.with_grants(is_held) => return false,
             (Span::UntilCleared, _) => Ok(GrantSpan::UntilCleared),
             (Span::Ttl(duration), _) => GrantSpan::for_time(duration, now, limits),
         };
