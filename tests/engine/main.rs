@@ -29,6 +29,7 @@ mod hostile;
 mod kept_open;
 mod layers;
 mod levels;
+mod machine;
 mod made;
 mod probe;
 mod programs;
