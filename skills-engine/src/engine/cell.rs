@@ -48,7 +48,7 @@ impl Cell {
 
     /// Its key as text.
     pub(crate) fn name(&self) -> &str {
-        self.scope.id.text()
+        self.scope.id.key()
     }
 
     /// What names the session in stores.

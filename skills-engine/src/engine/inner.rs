@@ -79,9 +79,11 @@ impl EngineInner {
         let state = self.stored(self.store.load(&key)).await?;
         let now = self.clock.now();
         let incarnation = self.incarnations.fetch_add(1, Ordering::Relaxed);
-        let known = self.sessions.known(&principal);
-        let owner = known.unwrap_or_else(|| principal.clone());
-        let scope = SessionScope::new(key.shared_session_id(), owner, incarnation);
+        let (owner, id) = match self.sessions.known(&principal) {
+            Some(owner) => (owner, key.shared_session_id()),
+            None => principal.with_session(&id),
+        };
+        let scope = SessionScope::new(id, owner, incarnation);
         let cell = Arc::new(Cell::new(Arc::new(scope), state, now));
         if let Some(given) = access {
             cell.set_access(|access| *access = given);

@@ -1,13 +1,14 @@
+use std::cmp::Ordering;
 use std::fmt;
-use std::sync::Arc;
+use std::hash::{Hash, Hasher};
 
 use crate::skill::SessionId;
 
 /// Names a session in every store, cache and lock: the principal's id and the session's id.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone)]
 pub struct SessionKey {
-    // Both ids in one allocation. The last slash keeps `ab` + `c` and `a` + `bc` apart: a session's id has none.
-    ids: Arc<str>,
+    // Both ids in one memory. The last slash keeps `ab` + `c` and `a` + `bc` apart: a session's id has none.
+    id: SessionId,
 }
 
 impl SessionKey {
@@ -15,7 +16,9 @@ impl SessionKey {
     #[must_use]
     pub fn new(principal_id: &str, session_id: &SessionId) -> Self {
         let ids = [principal_id, session_id.as_str()].join("/");
-        Self { ids: ids.into() }
+        Self {
+            id: SessionId::in_name(ids.into()),
+        }
     }
 
     /// The id of the principal that owns the session.
@@ -32,23 +35,48 @@ impl SessionKey {
 
     /// Both ids as one text, another one for every key.
     pub(crate) fn as_str(&self) -> &str {
-        &self.ids
+        self.id.key()
     }
 
     /// The session's id, in the key's own memory.
     pub(crate) fn shared_session_id(&self) -> SessionId {
-        SessionId::last_part_of(Arc::clone(&self.ids))
+        self.id.clone()
     }
 
     /// The key that an id shares its memory with.
     pub(crate) fn sharing(id: &SessionId) -> Self {
-        Self {
-            ids: Arc::clone(id.text()),
-        }
+        Self { id: id.clone() }
     }
 
     fn parts(&self) -> (&str, &str) {
-        self.ids.rsplit_once('/').unwrap_or(("", &self.ids))
+        let ids = self.as_str();
+        ids.rsplit_once('/').unwrap_or(("", ids))
+    }
+}
+
+impl PartialEq for SessionKey {
+    fn eq(&self, other: &Self) -> bool {
+        self.as_str() == other.as_str()
+    }
+}
+
+impl Eq for SessionKey {}
+
+impl PartialOrd for SessionKey {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for SessionKey {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.as_str().cmp(other.as_str())
+    }
+}
+
+impl Hash for SessionKey {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.as_str().hash(state);
     }
 }
 

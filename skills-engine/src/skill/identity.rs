@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use serde::{Deserialize, Serialize};
 
-use super::{Code, Fault};
+use super::{Code, Fault, naming};
 
 /// Who changes what is visible. Ordered: nobody changes what a higher actor set.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -51,10 +51,10 @@ impl fmt::Display for Actor {
 ///
 /// What a role lets its principals see is set with `builder.role(..)`. Two roles are built in: `observer` may look
 /// into sessions of other principals, and `operator` may also change what is open there.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct Principal {
-    // One allocation, for every session holds one: each part after its length in decimal and a colon, the id first.
-    parts: Arc<str>,
+    // May be the name of a session of it, or of another of its sessions: see `naming`.
+    name: Arc<str>,
 }
 
 impl Principal {
@@ -64,15 +64,12 @@ impl Principal {
     where
         R: Into<String>,
     {
-        let mut parts = String::new();
-        let mut add = |part: String| {
-            // Writing to a string does not fail.
-            let _ = write!(parts, "{}:{part}", part.len());
-        };
-        add(id.into());
-        roles.into_iter().map(Into::into).for_each(add);
+        let mut all = String::new();
+        for role in roles {
+            naming::add_role(&mut all, &role.into());
+        }
         Self {
-            parts: parts.into(),
+            name: naming::name(&id.into(), "", &all),
         }
     }
 
@@ -85,18 +82,26 @@ impl Principal {
     /// The id.
     #[must_use]
     pub fn id(&self) -> &str {
-        first_part(&self.parts).map_or("", |(id, _)| id)
+        let key = naming::key(&self.name);
+        key.rsplit_once('/').map_or(key, |(id, _)| id)
     }
 
     /// The roles, in the order given.
     pub fn roles(&self) -> impl Iterator<Item = &str> {
-        let mut rest = &*self.parts;
-        let parts = std::iter::from_fn(move || {
-            let (part, after) = first_part(rest)?;
-            rest = after;
-            Some(part)
-        });
-        parts.skip(1)
+        let mut rest = naming::roles(&self.name);
+        std::iter::from_fn(move || {
+            let (role, others) = naming::next_role(rest)?;
+            rest = others;
+            Some(role)
+        })
+    }
+
+    /// The same principal and a session of it, in one memory.
+    pub(crate) fn with_session(&self, id: &SessionId) -> (Self, SessionId) {
+        let roles = naming::roles(&self.name);
+        let name = naming::name(self.id(), id.as_str(), roles);
+        let id = SessionId::in_name(Arc::clone(&name));
+        (Self { name }, id)
     }
 
     pub(crate) fn check(&self) -> Result<(), Fault> {
@@ -121,18 +126,19 @@ impl fmt::Debug for Principal {
     }
 }
 
-/// The first of the parts of a principal, and the others.
-fn first_part(parts: &str) -> Option<(&str, &str)> {
-    let (length, rest) = parts.split_once(':')?;
-    rest.split_at_checked(length.parse().ok()?)
+impl PartialEq for Principal {
+    fn eq(&self, other: &Self) -> bool {
+        self.id() == other.id() && naming::roles(&self.name) == naming::roles(&other.name)
+    }
 }
+
+impl Eq for Principal {}
 
 /// Names a session among those of its principal: `[A-Za-z0-9._-]{1,128}`.
 #[derive(Clone)]
 pub struct SessionId {
-    // What stands before the last slash is not part of the id: the text may be shared with a key that begins with
-    // something else.
-    text: Arc<str>,
+    // The id alone, or a whole name that it is part of: see `naming`.
+    name: Arc<str>,
 }
 
 impl SessionId {
@@ -152,7 +158,7 @@ impl SessionId {
                 "a session id has 1 to 128 characters out of A-Z a-z 0-9 . _ -; give another one",
             ));
         }
-        Ok(Self { text: id.into() })
+        Ok(Self { name: id.into() })
     }
 
     /// Mints an id of 128 random bits, in lower-case hex.
@@ -162,24 +168,25 @@ impl SessionId {
     /// `store_unavailable` when the operating system gives no randomness.
     pub fn random() -> Result<Self, Fault> {
         Ok(Self {
-            text: random_hex()?.into(),
+            name: random_hex()?.into(),
         })
     }
 
     /// The id as text.
     #[must_use]
     pub fn as_str(&self) -> &str {
-        self.text.rsplit_once('/').map_or(&*self.text, |(_, id)| id)
+        let key = self.key();
+        key.rsplit_once('/').map_or(key, |(_, id)| id)
     }
 
-    /// The id that is the last part of a text, behind a slash: shares the text.
-    pub(crate) fn last_part_of(text: Arc<str>) -> Self {
-        Self { text }
+    /// The id of the session that a name is of: shares it.
+    pub(crate) fn in_name(name: Arc<str>) -> Self {
+        Self { name }
     }
 
-    /// The whole text that the id is a part of.
-    pub(crate) fn text(&self) -> &Arc<str> {
-        &self.text
+    /// What tells the session from all others, where the id is part of a name.
+    pub(crate) fn key(&self) -> &str {
+        naming::key(&self.name)
     }
 }
 
@@ -286,7 +293,13 @@ mod tests {
     #[test]
     fn an_id_is_the_same_whatever_stands_before_it() {
         let alone = SessionId::new("s1").unwrap();
-        let part = SessionId::last_part_of("a/da/s1".into());
+        let part = SessionId::in_name("a/da/s1".into());
+        assert_eq!(alone, part);
+        let ada = Principal::new("a/da", ["ops/x"]);
+        let (same, part) = ada.with_session(&part);
+        assert_eq!(same, ada);
+        assert_eq!((same.id(), part.key()), ("a/da", "a/da/s1"));
+        assert!(Arc::ptr_eq(&same.name, &part.name));
         assert_eq!(alone, part);
         assert_eq!(part.to_string(), "s1");
         assert_eq!(format!("{part:?}"), format!("{alone:?}"));

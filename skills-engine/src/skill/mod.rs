@@ -17,6 +17,7 @@ mod link;
 mod linked;
 mod lock;
 mod name;
+mod naming;
 mod note;
 mod output;
 mod question;
