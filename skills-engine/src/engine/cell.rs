@@ -1,4 +1,4 @@
-use std::sync::atomic::{AtomicBool, AtomicI64, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicI64, AtomicU16, AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 
 use tokio::sync::Notify;
@@ -8,41 +8,39 @@ use super::approval::Approvals;
 use super::pending::{Pending, States};
 use crate::session::{SessionKey, SessionState};
 use crate::skill::{Level, Limits, Principal, SessionScope, Timestamp, TurnId, lock};
-use crate::snapshot::OwnValues;
+use crate::snapshot::{HoldsValues, OwnValues};
 
 /// A session as this process holds it. There may be very many: each byte here counts.
 pub(crate) struct Cell {
     pub(crate) scope: Arc<SessionScope>,
-    pub(crate) values: OwnValues,
     states: Mutex<States>,
     /// Counts publications, four billion before it begins anew: whoever saw this number saw this state.
     edition: AtomicU32,
     last_used: AtomicI64,
     turns: AtomicU32,
-    calls: AtomicU32,
+    calls: AtomicU16,
     /// How many threads of the pool run blocking tools of the session, also those that nobody waits for any more.
-    threads: AtomicU32,
-    /// How many changes are at the store, and [`ENDED`].
+    threads: AtomicU16,
+    /// How many changes are at the store, [`ENDED`] and [`COMPACTED`].
     writers: AtomicU32,
-    /// Whether earlier messages have gone and no view has said again what is open.
-    is_compacted: AtomicBool,
 }
 
 const ENDED: u32 = 1 << 31;
+/// Earlier messages have gone, and no view has said again what is open.
+const COMPACTED: u32 = 1 << 30;
+const MARKS: u32 = ENDED | COMPACTED;
 
 impl Cell {
     pub(crate) fn new(scope: Arc<SessionScope>, state: Arc<SessionState>, now: Timestamp) -> Self {
         Self {
             scope,
-            values: OwnValues::default(),
             states: Mutex::new(States::new(state)),
             edition: AtomicU32::new(0),
             last_used: AtomicI64::new(now.0),
             turns: AtomicU32::new(0),
-            calls: AtomicU32::new(0),
-            threads: AtomicU32::new(0),
+            calls: AtomicU16::new(0),
+            threads: AtomicU16::new(0),
             writers: AtomicU32::new(0),
-            is_compacted: AtomicBool::new(false),
         }
     }
 
@@ -68,12 +66,12 @@ impl Cell {
     /// The state that views and calls go by, and what the host set beside it.
     pub(super) fn standing(&self) -> (Arc<SessionState>, Option<Arc<Access>>) {
         let states = lock(&self.states);
-        (Arc::clone(states.published()), states.access.clone())
+        (Arc::clone(states.published()), states.access())
     }
 
     /// What the host set for the session.
     pub(super) fn access(&self) -> Option<Arc<Access>> {
-        lock(&self.states).access.clone()
+        lock(&self.states).access()
     }
 
     /// The session that this one is a child of.
@@ -86,7 +84,7 @@ impl Cell {
     /// Changes what the host set for the session; it counts at once.
     pub(super) fn set_access<T>(&self, edit: impl FnOnce(&mut Access) -> T) -> T {
         let mut states = lock(&self.states);
-        let result = edit(Arc::make_mut(states.access.get_or_insert_default()));
+        let result = edit(states.access_or_new());
         self.edition.fetch_add(1, Ordering::AcqRel);
         result
     }
@@ -131,18 +129,18 @@ impl Cell {
 
     /// Has the next view say again what is open.
     pub(crate) fn compact(&self) {
-        self.is_compacted.store(true, Ordering::Release);
+        self.writers.fetch_or(COMPACTED, Ordering::AcqRel);
         // After it, so that whoever sees the same number as before comes early enough for the next look.
         self.edition.fetch_add(1, Ordering::AcqRel);
     }
 
     pub(crate) fn is_compacted(&self) -> bool {
-        self.is_compacted.load(Ordering::Acquire)
+        self.writers.load(Ordering::Acquire) & COMPACTED != 0
     }
 
     /// Notes that a view has said what is open.
     pub(crate) fn was_restated(&self) {
-        self.is_compacted.store(false, Ordering::Release);
+        self.writers.fetch_and(!COMPACTED, Ordering::AcqRel);
     }
 
     /// What waits for a person, if anything ever did.
@@ -186,7 +184,7 @@ impl Cell {
 
     /// Whether no change is at the store.
     pub(crate) fn is_quiet(&self) -> bool {
-        self.writers.load(Ordering::Acquire) & !ENDED == 0
+        self.writers.load(Ordering::Acquire) & !MARKS == 0
     }
 
     /// Counts a change in that goes to the store, until the guard is dropped; `None` once the session has ended.
@@ -200,23 +198,46 @@ impl Cell {
 
     /// Counts a call in, until the guard is dropped; `None` when as many as allowed are in flight.
     pub(crate) fn begin_call(self: &Arc<Self>, most: usize) -> Option<CallSlot> {
-        let before = self.calls.fetch_add(1, Ordering::AcqRel);
-        let slot = CallSlot {
+        count_in(&self.calls, most).then(|| CallSlot {
             cell: Arc::clone(self),
-        };
-        ((before as usize) < most).then_some(slot)
+        })
+    }
+
+    /// Counts a thread in, until the guard is dropped; `None` when the session has as many as it may.
+    pub(crate) fn begin_thread(self: &Arc<Self>, most: usize) -> Option<ThreadSlot> {
+        count_in(&self.threads, most).then(|| ThreadSlot {
+            cell: Arc::downgrade(self),
+        })
+    }
+
+    /// Ends the evaluations of attributes that run for the session; none is kept from now on.
+    pub(crate) fn close_values(&self) {
+        if let Some(values) = self.with_states(|states| states.values()) {
+            values.close();
+        }
     }
 }
 
-impl Cell {
-    /// Counts a thread in, until the guard is dropped; `None` when the session has as many as it may.
-    pub(crate) fn begin_thread(self: &Arc<Self>, most: usize) -> Option<ThreadSlot> {
-        let before = self.threads.fetch_add(1, Ordering::AcqRel);
-        let slot = ThreadSlot {
-            cell: Arc::downgrade(self),
-        };
-        ((before as usize) < most).then_some(slot)
+impl HoldsValues for Cell {
+    fn values(&self) -> Arc<OwnValues> {
+        self.with_states(|states| {
+            // Under the lock, so that what is made before the session has ended is closed when it does.
+            if self.has_ended() {
+                return states
+                    .values()
+                    .unwrap_or_else(|| OwnValues::closed().into());
+            }
+            states.values_or_new()
+        })
     }
+}
+
+/// Counts one more, unless there are so many.
+fn count_in(counter: &AtomicU16, most: usize) -> bool {
+    let one_more = |count: u16| ((count as usize) < most).then(|| count.checked_add(1))?;
+    counter
+        .fetch_update(Ordering::AcqRel, Ordering::Acquire, one_more)
+        .is_ok()
 }
 
 /// What applying a change needs beside the state.
@@ -234,7 +255,7 @@ pub(crate) struct Writing<'a> {
 
 impl Drop for Writing<'_> {
     fn drop(&mut self) {
-        if self.cell.writers.fetch_sub(1, Ordering::AcqRel) == ENDED | 1 {
+        if self.cell.writers.fetch_sub(1, Ordering::AcqRel) & !COMPACTED == ENDED | 1 {
             self.quiet.notify_waiters();
         }
     }

@@ -177,7 +177,7 @@ impl EngineInner {
             cell.revive();
             return;
         }
-        cell.values.close();
+        cell.close_values();
         cell.scope.values.clear_states();
         if let Some(approvals) = cell.approvals() {
             approvals.close();

@@ -16,7 +16,7 @@ pub(crate) struct LoneSkill {
     rights: Arc<Rights>,
     limits: Limits,
     pool: BlockingPool,
-    kept: OwnValues,
+    kept: Arc<OwnValues>,
 }
 
 impl LoneSkill {
@@ -42,7 +42,7 @@ impl LoneSkill {
             epoch: Arc::new(epoch),
             pool: BlockingPool::new(limits.blocking_threads),
             limits,
-            kept: OwnValues::default(),
+            kept: Arc::default(),
         })
     }
 

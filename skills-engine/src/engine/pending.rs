@@ -6,6 +6,7 @@ use super::approval::Approvals;
 use super::cell::Around;
 use crate::audit::AuditEvent;
 use crate::session::{Change, ChangeOutcome, SessionState};
+use crate::snapshot::OwnValues;
 
 /// Changes of one session that may wait at once.
 const MOST: usize = 256;
@@ -14,10 +15,8 @@ const MOST: usize = 256;
 pub(super) struct States {
     /// The newest state of the store that is known here.
     latest: Arc<SessionState>,
-    /// Made when a session is changed, or a person asked, for the first time: in most that never happens.
+    /// Made when there is something of it for the first time: in most sessions that never happens.
     waiting: Option<Box<Waiting>>,
-    /// What the host set for the session beside its state.
-    pub(super) access: Option<Arc<Access>>,
 }
 
 #[derive(Default)]
@@ -31,6 +30,10 @@ struct Waiting {
     is_settling: bool,
     /// What waits for a person.
     approvals: Option<Arc<Approvals>>,
+    /// What the host set for the session beside its state.
+    access: Option<Arc<Access>>,
+    /// What the session keeps of attributes.
+    values: Option<Arc<OwnValues>>,
 }
 
 /// A change that is being stored, or is stored and waits for its audit record.
@@ -105,7 +108,6 @@ impl States {
         Self {
             latest: state,
             waiting: None,
-            access: None,
         }
     }
 
@@ -130,6 +132,26 @@ impl States {
     pub(super) fn approvals_or_new(&mut self) -> Arc<Approvals> {
         let waiting = self.waiting.get_or_insert_default();
         Arc::clone(waiting.approvals.get_or_insert_default())
+    }
+
+    /// What the host set for the session, if it did.
+    pub(super) fn access(&self) -> Option<Arc<Access>> {
+        self.waiting.as_ref()?.access.clone()
+    }
+
+    pub(super) fn access_or_new(&mut self) -> &mut Access {
+        let waiting = self.waiting.get_or_insert_default();
+        Arc::make_mut(waiting.access.get_or_insert_default())
+    }
+
+    /// What the session keeps of attributes, if it ever did.
+    pub(super) fn values(&self) -> Option<Arc<OwnValues>> {
+        self.waiting.as_ref()?.values.clone()
+    }
+
+    pub(super) fn values_or_new(&mut self) -> Arc<OwnValues> {
+        let waiting = self.waiting.get_or_insert_default();
+        Arc::clone(waiting.values.get_or_insert_default())
     }
 
     pub(super) fn adoptions(&self) -> u64 {

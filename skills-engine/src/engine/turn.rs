@@ -238,7 +238,7 @@ impl Turn {
             };
             let mut viewer = Viewer {
                 cx,
-                session: &cell.values,
+                session: &**cell,
                 turn: &self.values,
             };
             let live = layout.live.iter().copied();

@@ -30,7 +30,7 @@ pub struct Limits {
     pub grants: usize,
     /// Sessions of one principal.
     pub sessions_per_principal: usize,
-    /// Calls of one session in flight.
+    /// Calls of one session in flight; never more than 65,535.
     pub calls_in_flight: usize,
     /// Calls in one reply of a model.
     pub calls_per_reply: usize,

@@ -6,7 +6,7 @@ use futures_util::future::join_all;
 
 use super::bounds::Bounds;
 use super::cut::cut_strings;
-use super::own::OwnValues;
+use super::own::{HoldsValues, OwnValues};
 use super::pool::BlockingPool;
 use super::slot::{Asked, AttributeStatus, Shown, Slot, Surroundings};
 use crate::registry::{AttributeIndex, RegisteredAttribute, Registry};
@@ -107,7 +107,7 @@ impl LiveTable {
 /// Who looks.
 pub(crate) struct Viewer<'a> {
     pub(crate) cx: AttributeContext,
-    pub(crate) session: &'a OwnValues,
+    pub(crate) session: &'a dyn HoldsValues,
     pub(crate) turn: &'a OwnValues,
 }
 
@@ -214,17 +214,16 @@ impl Evaluator<'_> {
         values: &mut LiveValues,
         span: &tracing::Span,
     ) -> Option<Waiting> {
-        if let Some(shown) = self
-            .keeper(index, viewer)
-            .and_then(|keeper| keeper.kept(self.registry.generation, index))
-        {
+        let generation = self.registry.generation;
+        let kept = self.with_keeper(index, viewer, |keeper| keeper.kept(generation, index));
+        if let Some(shown) = kept.flatten() {
             let entry = self.settle(index, shown, &mut values.bytes);
             values.entries.push(entry);
             return None;
         }
         let shared = self.table.attributes[index as usize].get_or_init(SharedAttribute::default);
         let slot = if attribute.definition.takes_context {
-            viewer.session.slot(self.registry.generation, index)
+            viewer.session.values().slot(generation, index)
         } else {
             Arc::clone(&shared.slot)
         };
@@ -266,20 +265,22 @@ impl Evaluator<'_> {
         }
     }
 
-    /// Who keeps the value of an attribute, beside the slot that obtains it.
-    fn keeper<'v>(&self, index: AttributeIndex, viewer: &Viewer<'v>) -> Option<&'v OwnValues> {
+    /// Looks at who keeps the value of an attribute beside the slot that obtains it, if anyone does.
+    fn with_keeper<T>(
+        &self,
+        index: AttributeIndex,
+        viewer: &Viewer<'_>,
+        look: impl FnOnce(&OwnValues) -> T,
+    ) -> Option<T> {
         match self.registry.attribute(index).definition.cache? {
-            Cache::Turn => Some(viewer.turn),
-            Cache::Session => Some(viewer.session),
+            Cache::Turn => Some(look(viewer.turn)),
+            Cache::Session => Some(look(&viewer.session.values())),
             Cache::For(_) => None,
         }
     }
 
     fn keep(&self, index: AttributeIndex, viewer: &Viewer<'_>, shown: &Shown) {
         let definition = &self.registry.attribute(index).definition;
-        let Some(keeper) = self.keeper(index, viewer) else {
-            return;
-        };
         // What another turn or session asked for is not kept when it is old, or may be another for this one.
         let own = viewer.cx.viewpoint();
         let is_own = shown.owner.is_some_and(|owner| {
@@ -288,7 +289,10 @@ impl Evaluator<'_> {
         });
         let is_anyones = shown.as_of.is_none() && !definition.takes_context;
         if shown.outcome.is_ok() && (is_own || is_anyones) {
-            keeper.keep(self.registry.generation, index, shown.clone());
+            let generation = self.registry.generation;
+            self.with_keeper(index, viewer, |keeper| {
+                keeper.keep(generation, index, shown.clone());
+            });
         }
     }
 

@@ -12,6 +12,6 @@ mod slot;
 pub(crate) use self::compose::{SnapshotTool, compose_snapshot};
 pub(crate) use self::constant::bound_constants;
 pub(crate) use self::live::{Evaluator, LiveTable, LiveValues, Viewer};
-pub(crate) use self::own::OwnValues;
+pub(crate) use self::own::{HoldsValues, OwnValues};
 pub(crate) use self::pool::{BlockingPool, PoolError};
 pub use self::slot::AttributeStatus;

@@ -12,6 +12,17 @@ pub(crate) struct OwnValues {
     values: Mutex<Option<Box<GenerationValues>>>,
 }
 
+/// Holds the values of a session, and makes room for them when there are any.
+pub(crate) trait HoldsValues: Sync {
+    fn values(&self) -> Arc<OwnValues>;
+}
+
+impl HoldsValues for Arc<OwnValues> {
+    fn values(&self) -> Arc<OwnValues> {
+        Self::clone(self)
+    }
+}
+
 #[derive(Default)]
 struct GenerationValues {
     generation: u64,
@@ -40,6 +51,13 @@ impl OwnValues {
                 values.kept.insert(attribute, shown);
             }
         });
+    }
+
+    /// Keeps nothing.
+    pub(crate) fn closed() -> Self {
+        let closed = Self::default();
+        closed.close();
+        closed
     }
 
     /// Ends the evaluations that run, and keeps nothing from now on.
