@@ -1,3 +1,4 @@
+use std::fmt;
 use std::sync::Arc;
 
 use super::approval::ApprovalToken;
@@ -8,8 +9,8 @@ use crate::skill::{Code, Fault, ToolOutput};
 const LAST_FAILURE: &str = "This call has now failed three times in a row. Stop repeating it: it will not be run again. \
                             Try something else, or tell the user what does not work.";
 
-/// A call that a model asked for.
-#[derive(Clone, Debug)]
+/// A call that a model asked for. `Debug` leaves out the arguments: some may be sensitive.
+#[derive(Clone)]
 #[non_exhaustive]
 pub struct ToolCall {
     /// The id that the model gave the call.
@@ -32,6 +33,17 @@ impl ToolCall {
             name: name.into(),
             arguments: arguments.into(),
         }
+    }
+}
+
+impl fmt::Debug for ToolCall {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("ToolCall")
+            .field("id", &self.id)
+            .field("name", &self.name)
+            .field("arguments", &format_args!("{} bytes", self.arguments.len()))
+            .finish()
     }
 }
 

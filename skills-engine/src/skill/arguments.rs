@@ -26,8 +26,8 @@ impl<T: DeserializeOwned + schemars::JsonSchema> Argument for T {}
 
 /// The arguments of one call, taken apart by name, with all that is wrong about them.
 ///
-/// Values stay JSON text until they are taken by type, so that no tree is built on the way.
-#[derive(Debug)]
+/// Values stay JSON text until they are taken by type, so that no tree is built on the way. `Debug` leaves them out: some
+/// may be sensitive.
 pub struct Arguments<'a> {
     parameters: &'static [ParamEntry],
     values: Vec<Option<&'a RawValue>>,
@@ -35,6 +35,17 @@ pub struct Arguments<'a> {
     is_broken: bool,
     problems: Problems,
     unknown: Problems,
+}
+
+impl fmt::Debug for Arguments<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let given = self.parameters.iter().zip(&self.values);
+        let names = given.filter(|(_, value)| value.is_some());
+        formatter
+            .debug_list()
+            .entries(names.map(|(parameter, _)| parameter.name))
+            .finish()
+    }
 }
 
 /// The first of the things that are wrong, and how many more there are.
