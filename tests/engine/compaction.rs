@@ -10,7 +10,10 @@ use skills_engine::engine::{EngineBuilder, View, ViewChange};
 use skills_engine::prompt::{
     CatalogueText, LiveText, PromptComposer, RestatedText, SkillText, StandardComposer,
 };
-use skills_engine::skill::{Attribute, Expose, Limits, Skill, SkillBuilder, SkillDefinition, Tool};
+use skills_engine::skill::{
+    Attribute, Expose, Limits, Skill, SkillBuilder, SkillDefinition, Tool, ToolSelection,
+    TurnRequest,
+};
 use skills_engine::{Engine, Level, Session};
 use tests::{bare, open, session, turn};
 
@@ -252,6 +255,23 @@ async fn se33_a_skill_of_many_tools_names_the_first_ones() {
     let text = restated(&session).await;
     assert!(text.contains("many__tool_00, "), "{text}");
     assert!(text.contains("many__tool_15 and 24 more\n"), "{text}");
+}
+
+#[tokio::test]
+async fn se33_tools_of_a_turn_are_named_too() {
+    let own = |name| tool(name, |_| async {}).level(Level::Context);
+    let shop = SkillBuilder::new("shop")
+        .tool(own("replaced"))
+        .dynamic_tools(move |_: &TurnRequest| ToolSelection::replace([own("quote")]))
+        .build()
+        .unwrap();
+    let engine = engine(0, |builder| builder.with_skill(shop)).await;
+    let session = session(&engine).await;
+    open(&session, "shop", Level::Context).await;
+    assert_eq!(
+        told(&restated(&session).await),
+        ["shop CONTEXT shop__quote"]
+    );
 }
 
 #[tokio::test]

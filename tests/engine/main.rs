@@ -17,6 +17,7 @@ mod building;
 mod calls;
 mod changes;
 mod compaction;
+mod composers;
 mod contention;
 mod control;
 mod dialects;

@@ -94,6 +94,17 @@ impl ArgumentDigest {
         })
     }
 
+    /// The digest of a sensitive value: another one than that of the same bytes as arguments, which a model may choose.
+    fn digest_value(&self, bytes: &[u8]) -> [u8; 32] {
+        self.state
+            .clone()
+            .chain(u64::MAX.to_le_bytes())
+            .chain((bytes.len() as u64).to_le_bytes())
+            .chain(bytes)
+            .finalize()
+            .into()
+    }
+
     pub(super) fn digest(&self, bytes: &[u8]) -> [u8; 32] {
         let length = (bytes.len() as u64).to_le_bytes();
         self.state
@@ -102,6 +113,28 @@ impl ArgumentDigest {
             .chain(bytes)
             .finalize()
             .into()
+    }
+}
+
+/// Makes the digests by which sensitive values enter the digests of views, with the key that arguments have too.
+#[derive(Clone)]
+pub(crate) struct SecretDigest(Option<ArgumentDigest>);
+
+impl SecretDigest {
+    pub(super) fn new(arguments: Option<ArgumentDigest>) -> Self {
+        Self(arguments)
+    }
+
+    /// With a key that nobody else has.
+    pub(crate) fn random() -> Self {
+        Self(ArgumentDigest::random().ok())
+    }
+
+    pub(crate) fn digest(&self, bytes: &[u8]) -> [u8; 32] {
+        // Without randomness there is no key, and a digest without one would tell.
+        self.0
+            .as_ref()
+            .map_or([0; 32], |secret| secret.digest_value(bytes))
     }
 }
 
@@ -171,6 +204,10 @@ mod tests {
         assert_eq!(key(1).digest(b"{}"), key(1).digest(b"{}"));
         assert_ne!(key(1).digest(b"{}"), key(2).digest(b"{}"));
         assert_ne!(key(1).digest(b"{}"), key(1).digest(b"{} "));
+        let value = SecretDigest::new(Some(key(1)));
+        assert_eq!(value.digest(b"{}"), key(1).digest_value(b"{}"));
+        assert_ne!(value.digest(b"{}"), key(1).digest(b"{}"));
+        assert_eq!(SecretDigest::new(None).digest(b"{}"), [0; 32]);
         let random = || ArgumentDigest::random().unwrap();
         assert_ne!(random().digest(b"{}"), random().digest(b"{}"));
     }

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::chain::Chains;
 use super::commit::Commit;
-use super::key::ArgumentDigest;
+use super::key::{ArgumentDigest, SecretDigest};
 use super::queue::{Alarms, Item, Queue};
 use super::receipt::Receipt;
 use super::writer::{Batch, Writer};
@@ -188,6 +188,11 @@ impl AuditLog {
             .arguments
             .as_ref()
             .map_or([0; 32], |arguments| arguments.digest(bytes))
+    }
+
+    /// What makes the digests of sensitive values, keyed as those of arguments are. It does not keep the log.
+    pub(crate) fn secret_digest(&self) -> SecretDigest {
+        SecretDigest::new(self.inner.arguments.clone())
     }
 
     fn wait(&self, receipt: Option<Arc<Receipt>>, scope: Option<Arc<SessionScope>>) -> Commit {

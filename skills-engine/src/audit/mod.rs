@@ -28,6 +28,7 @@ pub use self::health::{AuditHealth, SinkHealth};
 pub use self::hook::HookFailure;
 pub use self::jsonl::JsonLines;
 pub use self::key::AuditKey;
+pub(crate) use self::key::SecretDigest;
 pub use self::log::AuditLog;
 pub use self::record::{AuditEntry, AuditRecord, ChainHead, ChainId, MalformedRecord};
 pub use self::ring::MemoryRing;

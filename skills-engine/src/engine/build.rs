@@ -13,6 +13,7 @@ use super::refresh::{Sources, load};
 use super::report::BuildReport;
 use super::sessions::Sessions;
 use super::settled::Settled;
+use super::telling::Telling;
 use super::{Engine, EngineBuilder};
 use crate::audit::{AuditEvent, AuditKind, AuditLog, AuditSink, MemoryRing};
 use crate::registry::{BuildError, Registry};
@@ -51,7 +52,7 @@ impl EngineBuilder {
             ..
         } = settled;
         let limits = settings.limits;
-        bound_constants(&mut registry, &limits)?;
+        bound_constants(&mut registry, &limits, self.telling.redactor.is_some())?;
         let report = BuildReport::new(&registry, &roles, |name| {
             settings.linked.names(name) || self.expected.contains(&name)
         });
@@ -59,29 +60,26 @@ impl EngineBuilder {
             clock,
             store,
             mut sinks,
-            composer,
-            export,
+            telling,
             search,
             approvals,
             policy,
             sources,
             ..
         } = self;
-        let sources = Sources::new(sources, fixed, loaded, Arc::clone(&composer));
-        let epoch = Arc::new(Epoch::new(
-            registry,
-            Arc::clone(&composer),
-            export,
-            limits.view_cache,
-        )?);
-        let off = if settings.enabled {
-            None
-        } else {
-            Some(Arc::new(Epoch::empty(composer)?))
-        };
+        let sources = Sources::new(sources, fixed, loaded, telling.clone());
         let ring = sinks.is_empty().then(|| Arc::new(MemoryRing::default()));
         sinks.extend(ring.clone().map(|ring| ring as Arc<dyn AuditSink>));
         let audit = AuditLog::start(sinks, Arc::clone(&clock), &limits, audit_key);
+        let epoch = |registry, telling| {
+            Epoch::new(registry, telling, audit.secret_digest(), &limits).map(Arc::new)
+        };
+        let off = if settings.enabled {
+            None
+        } else {
+            Some(epoch(Registry::build(Vec::new())?, Telling::standard())?)
+        };
+        let epoch = epoch(registry, telling)?;
         tell(&audit, &*clock, &epoch.registry, &report);
         let every =
             (limits.session_idle / 16).clamp(Duration::from_secs(1), Duration::from_secs(60));

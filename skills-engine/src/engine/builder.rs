@@ -6,10 +6,12 @@ use std::time::Duration;
 use super::approval::ApprovalHandler;
 use super::search::{SkillSearch, TermSearch};
 use super::settings::Settings;
+use super::telling::Telling;
 use crate::audit::{AuditKey, AuditSink};
-use crate::prompt::{PromptComposer, StandardComposer};
+use crate::prompt::PromptComposer;
 use crate::session::{PslControl, PslPolicy, Role, StandardPolicy, VisibilityStore};
 use crate::skill::{Clock, Limits, Resources, Skill, SkillEntry, SkillType, SystemClock};
+use crate::snapshot::{Redactor, SnapshotComposer};
 use crate::source::{Linked, Provided, SkillSource};
 use crate::store::MemoryStore;
 use crate::tools::ExportOptions;
@@ -36,8 +38,7 @@ pub struct EngineBuilder {
     pub(super) store: Arc<dyn VisibilityStore>,
     pub(super) sinks: Vec<Arc<dyn AuditSink>>,
     pub(super) audit_key: Option<AuditKey>,
-    pub(super) composer: Arc<dyn PromptComposer>,
-    pub(super) export: ExportOptions,
+    pub(super) telling: Telling,
     pub(super) search: Arc<dyn SkillSearch>,
     pub(super) roles: Vec<(String, Role)>,
     pub(super) control: Option<PslControl>,
@@ -65,8 +66,7 @@ impl Default for EngineBuilder {
             store: Arc::new(MemoryStore::default()),
             sinks: Vec::new(),
             audit_key: None,
-            composer: Arc::new(StandardComposer::default()),
-            export: ExportOptions::default(),
+            telling: Telling::standard(),
             search: Arc::new(TermSearch::default()),
             roles: Vec::new(),
             control: None,
@@ -208,13 +208,25 @@ impl EngineBuilder {
 
     /// Sets who writes the prompt.
     pub fn prompt_composer(mut self, composer: Arc<dyn PromptComposer>) -> Self {
-        self.composer = composer;
+        self.telling.prompts = Some(composer);
+        self
+    }
+
+    /// Sets who chooses what is shown of skills, and who writes their snapshots.
+    pub fn snapshot_composer(mut self, composer: Arc<dyn SnapshotComposer>) -> Self {
+        self.telling.snapshots = Some(composer);
+        self
+    }
+
+    /// Sets who sees every text of skills before it is shown to anyone. The default is nobody.
+    pub fn redactor(mut self, redactor: Arc<dyn Redactor>) -> Self {
+        self.telling.redactor = Some(redactor);
         self
     }
 
     /// Sets what stands before the descriptions of tools where they are listed for a model: nothing, by default.
     pub fn export(mut self, options: ExportOptions) -> Self {
-        self.export = options;
+        self.telling.export = options;
         self
     }
 

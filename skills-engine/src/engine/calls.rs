@@ -13,6 +13,7 @@ use super::turn_core::TurnCore;
 use crate::audit::AuditKind;
 use crate::registry::ToolIndex;
 use crate::skill::{Actor, Code, Fault, Timestamp, ToolContext, TurnAccess};
+use crate::snapshot::{RedactionPlace, TextKind};
 use crate::tools::{Dispatch, dispatch};
 
 impl Turn {
@@ -206,6 +207,14 @@ impl Turn {
         if registered.definition.annotations.open_world {
             self.core.see_untrusted();
         }
+        let outcome = match epoch.words.redaction() {
+            None => outcome,
+            Some(redaction) => {
+                let member = Some(&*registered.name);
+                let place = RedactionPlace::new(skill, member, TextKind::Result);
+                redaction.result(outcome, &place)
+            }
+        };
         running.outcome = outcome.as_ref().map(drop).map_err(|fault| fault.code);
         drop(running);
         CallResult {

@@ -2,22 +2,32 @@ use std::ops::Range;
 use std::sync::Arc;
 
 use dashmap::DashMap;
+use sha2::Sha256;
 
 use super::layout::{Layout, Step, push_run};
 use super::layouts::Layouts;
 use super::rights::Rights;
+use super::telling::{Telling, cover};
 use super::texts::Texts;
-use crate::prompt::PromptComposer;
+use crate::audit::SecretDigest;
 use crate::registry::{AttributeIndex, BuildError, Registry, SkillIndex, ToolIndex};
-use crate::skill::{Code, Fault, Level, shown};
-use crate::snapshot::LiveTable;
-use crate::tools::{Catalogue, ExportOptions};
+use crate::skill::{Code, Fault, Level, Limits, shown};
+use crate::snapshot::{LiveTable, Material, Redaction, Snapshots, Words};
+use crate::tools::Catalogue;
 
 /// A registry and everything rendered from it: replaced whole.
 pub(crate) struct Epoch {
     pub(crate) registry: Registry,
     pub(crate) catalogue: Catalogue,
+    pub(crate) words: Words,
+    pub(crate) snapshots: Snapshots,
     pub(crate) texts: Texts,
+    /// Whether digests of views cover what was rendered.
+    pub(crate) covers_rendered: bool,
+    pub(crate) secrets: SecretDigest,
+    /// Stands for the values of all sensitive constants, when there are any.
+    pub(crate) sealed: Option<[u8; 32]>,
+    pub(crate) has_sensitive: bool,
     pub(crate) live: LiveTable,
     pub(crate) base_tools: Vec<Range<ToolIndex>>,
     pub(crate) base_attributes: Vec<Range<AttributeIndex>>,
@@ -34,12 +44,25 @@ const MOST_RIGHTS: usize = 256;
 impl Epoch {
     pub(crate) fn new(
         registry: Registry,
-        composer: Arc<dyn PromptComposer>,
-        export: ExportOptions,
-        cache_bytes: usize,
+        telling: Telling,
+        secrets: SecretDigest,
+        limits: &Limits,
     ) -> Result<Self, BuildError> {
-        let catalogue = Catalogue::new(&registry, export).map_err(BuildError::new)?;
-        let texts = Texts::new(&registry, &catalogue, composer);
+        let catalogue = Catalogue::new(&registry, telling.export).map_err(BuildError::new)?;
+        let covers_rendered = telling.is_own();
+        let composer = telling.composer();
+        let words = Words::new(&registry, telling.redactor.map(Redaction::new), limits);
+        let snapshots = Snapshots::new(telling.snapshots);
+        let material = Material {
+            registry: &registry,
+            words: &words,
+            names: catalogue.names(),
+            own: None,
+        };
+        let texts = Texts::new(material, &snapshots, composer, covers_rendered);
+        let attributes = registry.attributes.iter();
+        let has_sensitive = attributes.clone().any(|it| it.definition.sensitive);
+        let sealed = sealed(&registry, &secrets);
         let live = LiveTable::new(&registry);
         let mut base_tools = Vec::new();
         let mut base_attributes = Vec::new();
@@ -50,12 +73,18 @@ impl Epoch {
         let hooked = (0..).zip(&registry.skills);
         let hooked = hooked.filter(|(_, skill)| skill.skill.hooks().is_some());
         let hooked = hooked.map(|(index, _)| index).collect();
-        let layouts = Layouts::new(cache_bytes);
+        let layouts = Layouts::new(limits.view_cache);
         Ok(Self {
             hooked,
             registry,
             catalogue,
+            words,
+            snapshots,
             texts,
+            covers_rendered,
+            secrets,
+            sealed,
+            has_sensitive,
             live,
             base_tools,
             base_attributes,
@@ -64,10 +93,19 @@ impl Epoch {
         })
     }
 
-    /// Nothing at all, for engines that are switched off.
-    pub(crate) fn empty(composer: Arc<dyn PromptComposer>) -> Result<Self, BuildError> {
-        let registry = Registry::build(Vec::new())?;
-        Self::new(registry, composer, ExportOptions::default(), 0)
+    /// What snapshots and prompts are made from.
+    pub(crate) fn material(&self) -> Material<'_> {
+        Material {
+            registry: &self.registry,
+            words: &self.words,
+            names: self.catalogue.names(),
+            own: None,
+        }
+    }
+
+    /// Adds a rendered text to the digest of a view.
+    pub(crate) fn cover(&self, digest: &mut Sha256, text: &str, is_secret: bool) {
+        cover(digest, &self.secrets, text, is_secret);
     }
 
     /// The rights that go by a key, worked out at most once for each.
@@ -110,6 +148,21 @@ impl Epoch {
     pub(crate) fn has_grown(&self, layout: &Layout, bytes: usize) {
         self.layouts.has_grown(layout, bytes);
     }
+}
+
+/// Stands for the values of sensitive constants, which are not in the digest of their registry.
+fn sealed(registry: &Registry, secrets: &SecretDigest) -> Option<[u8; 32]> {
+    let mut values = Vec::new();
+    for (index, attribute) in (0_u32..).zip(&registry.attributes) {
+        if let Some(value) = attribute.reader.constant()
+            && attribute.definition.sensitive
+        {
+            values.extend_from_slice(&index.to_le_bytes());
+            values.extend_from_slice(&(value.len() as u64).to_le_bytes());
+            values.extend_from_slice(value.as_bytes());
+        }
+    }
+    (!values.is_empty()).then(|| secrets.digest(&values))
 }
 
 fn unknown_skill(epoch: &Epoch, rights: &Rights, id: &str) -> Fault {

@@ -128,14 +128,15 @@ impl ForeignSession {
         self.session.visibility().await
     }
 
-    /// What the session's model would be shown now: prompt, tools and snapshots; grants of running turns left out.
+    /// What the session's model would be shown now: prompt, tools and snapshots; grants of running turns left out, and
+    /// the values of sensitive attributes.
     ///
     /// # Errors
     ///
     /// As [`visibility`](Self::visibility).
     pub async fn view(&self) -> Result<Arc<View>, Fault> {
         self.record(Observed::View);
-        self.session.preview().await
+        Ok(self.session.preview().await?.redacted())
     }
 
     /// Says why the model can see a member of a skill, or why not.

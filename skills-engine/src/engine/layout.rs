@@ -1,3 +1,4 @@
+use std::fmt;
 use std::ops::Range;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, OnceLock};
@@ -71,15 +72,15 @@ impl Step {
         hash ^ (hash >> 32)
     }
 
-    fn kind(self) -> StepKind {
+    pub(super) fn kind(self) -> StepKind {
         let skill = u32::try_from((self.0 & !DEVIATION) >> 16).unwrap_or(u32::MAX);
         let high = level(self.0 >> 8);
         if !self.is_deviation() {
-            return StepKind::Opening {
+            return StepKind::Opening(Opening {
                 skill,
                 from: high,
                 to: level(self.0),
-            };
+            });
         }
         StepKind::Deviation(Shown {
             skill,
@@ -94,17 +95,20 @@ fn level(bits: u64) -> Level {
     Level::ALL[usize::try_from(bits & 0xff).unwrap_or(0).min(2)]
 }
 
-enum StepKind {
+pub(super) enum StepKind {
     Deviation(Shown),
-    Opening {
-        skill: SkillIndex,
-        from: Level,
-        to: Level,
-    },
+    Opening(Opening),
+}
+
+/// A skill was opened, from one level to another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Opening {
+    pub(crate) skill: SkillIndex,
+    pub(crate) from: Level,
+    pub(crate) to: Level,
 }
 
 /// What a sequence of openings makes visible, shared by all sessions that opened the same.
-#[derive(Debug)]
 pub(crate) struct Layout {
     pub(crate) rights: Arc<Rights>,
     pub(crate) steps: Box<[Step]>,
@@ -123,6 +127,11 @@ pub(crate) struct Layout {
     pub(crate) tool_bytes: u64,
     /// Fed with the registry's digest and the steps; live values are to be added.
     pub(crate) digest: Sha256,
+    /// Whether the prompt holds values of sensitive attributes, and whether live ones come to it.
+    pub(super) has_secrets: bool,
+    pub(crate) has_live_secrets: bool,
+    /// The prompt without the values of sensitive attributes, where it holds any.
+    pub(super) told: OnceLock<(Box<str>, usize)>,
     lists: [OnceLock<String>; 5],
     /// The bytes it is charged for where it is kept for reuse.
     charged: AtomicUsize,
@@ -134,7 +143,7 @@ impl Layout {
         let mut building = Building::default();
         let openings = steps
             .iter()
-            .position(|step| matches!(step.kind(), StepKind::Opening { .. }));
+            .position(|step| matches!(step.kind(), StepKind::Opening(_)));
         let (deviations, openings) = steps.split_at(openings.unwrap_or(steps.len()));
         let special = special(epoch, rights, deviations);
         building.catalogue(epoch, rights, &special);
@@ -146,9 +155,9 @@ impl Layout {
         epoch.texts.catalogue(epoch, rights, &special, &mut prompt);
         let stable = prompt.len();
         for step in openings {
-            if let StepKind::Opening { skill, from, to } = step.kind() {
-                building.open(epoch, rights, skill, from, to);
-                prompt.push_str(epoch.texts.opened(epoch, rights, skill, from, to));
+            if let StepKind::Opening(opening) = step.kind() {
+                building.open(epoch, rights, opening);
+                prompt.push_str(epoch.texts.opened(epoch, rights, opening));
             }
         }
         let Building { tools, attributes } = building;
@@ -158,7 +167,7 @@ impl Layout {
             visible[tool as usize / 64] |= 1 << (tool % 64);
         }
         for run in &tools {
-            tool_bytes += epoch.texts.tool_bytes(run);
+            tool_bytes += epoch.texts.tool_bytes(epoch, run);
         }
         let is_live = |index: &AttributeIndex| {
             registry.attribute(*index).definition.evaluation != Evaluation::Constant
@@ -169,8 +178,21 @@ impl Layout {
             .flatten()
             .filter(is_live)
             .collect();
+        let is_secret = |is_live: bool| {
+            let visible = || attributes.iter().cloned().flatten();
+            epoch.has_sensitive
+                && visible().any(|index| {
+                    let definition = &registry.attribute(index).definition;
+                    let constant = definition.evaluation == Evaluation::Constant;
+                    definition.sensitive && constant != is_live
+                })
+        };
+        let [has_secrets, has_live_secrets] = [false, true].map(is_secret);
         let mut digest = Sha256::new();
         digest.update(registry.digest);
+        if let Some(sealed) = &epoch.sealed {
+            digest.update(sealed);
+        }
         digest.update(rights.digest());
         digest.update((steps.len() as u64).to_le_bytes());
         // A block of the digest at a time.
@@ -181,7 +203,7 @@ impl Layout {
             }
             digest.update(&block[..8 * steps.len()]);
         }
-        Self {
+        let mut layout = Self {
             rights: Arc::clone(rights),
             steps: steps.into(),
             tools,
@@ -192,9 +214,19 @@ impl Layout {
             stable,
             tool_bytes,
             digest,
+            has_secrets,
+            has_live_secrets,
+            told: OnceLock::new(),
             lists: Default::default(),
             charged: AtomicUsize::new(0),
+        };
+        if epoch.covers_rendered {
+            layout.cover(epoch);
         }
+        if epoch.snapshots.is_own() {
+            layout.live = layout.selected_live(epoch);
+        }
+        layout
     }
 
     /// Whether it is the layout of a sequence under some rights.
@@ -211,7 +243,7 @@ impl Layout {
         // Asked for seldom, and then for few skills; making views must not pay for it.
         let last = self.steps.iter().rev().find_map(|step| match step.kind() {
             StepKind::Deviation(shown) => (shown.skill == skill).then_some(shown.level),
-            StepKind::Opening { skill: of, to, .. } => (of == skill).then_some(to),
+            StepKind::Opening(opening) => (opening.skill == skill).then_some(opening.to),
         });
         last.unwrap_or_else(|| unmoved(epoch, &self.rights, skill).level)
     }
@@ -226,7 +258,9 @@ impl Layout {
     pub(crate) fn list(&self, epoch: &Epoch, dialect: Dialect) -> &str {
         let mut new_bytes = 0;
         let list = self.lists[dialect as usize].get_or_init(|| {
-            let list = epoch.catalogue.list(&epoch.registry, dialect, &self.tools);
+            let list = epoch
+                .catalogue
+                .list(&epoch.registry, &epoch.words, dialect, &self.tools);
             new_bytes = list.capacity();
             list
         });
@@ -264,9 +298,7 @@ fn opened_bytes(epoch: &Epoch, rights: &Rights, openings: &[Step]) -> usize {
     openings
         .iter()
         .map(|step| match step.kind() {
-            StepKind::Opening { skill, from, to } => {
-                epoch.texts.opened(epoch, rights, skill, from, to).len()
-            }
+            StepKind::Opening(opening) => epoch.texts.opened(epoch, rights, opening).len(),
             StepKind::Deviation(_) => 0,
         })
         .sum()
@@ -274,12 +306,12 @@ fn opened_bytes(epoch: &Epoch, rights: &Rights, openings: &[Step]) -> usize {
 
 /// The skills that the catalogue of a session shows in another way than as they are registered, or not at all:
 /// those that its rights single out, and those that the session itself moved. By index.
-fn special(epoch: &Epoch, rights: &Rights, deviations: &[Step]) -> Vec<Shown> {
+pub(super) fn special(epoch: &Epoch, rights: &Rights, deviations: &[Step]) -> Vec<Shown> {
     let mut moved = deviations
         .iter()
         .filter_map(|step| match step.kind() {
             StepKind::Deviation(shown) => Some(shown),
-            StepKind::Opening { .. } => None,
+            StepKind::Opening(_) => None,
         })
         .peekable();
     let mut special = Vec::with_capacity(rights.exceptions().len() + deviations.len());
@@ -348,7 +380,8 @@ impl Building {
     }
 
     /// What an opening adds.
-    fn open(&mut self, epoch: &Epoch, rights: &Rights, skill: SkillIndex, from: Level, to: Level) {
+    fn open(&mut self, epoch: &Epoch, rights: &Rights, opening: Opening) {
+        let Opening { skill, from, to } = opening;
         let registry = &epoch.registry;
         let registered = registry.skill(skill);
         let (tools, attributes) = (
@@ -371,6 +404,16 @@ impl Building {
                 push_run(&mut self.attributes, attribute..attribute + 1);
             }
         }
+    }
+}
+
+/// Without what it shows: that may be sensitive.
+impl fmt::Debug for Layout {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Layout")
+            .field("steps", &self.steps)
+            .finish_non_exhaustive()
     }
 }
 

@@ -228,10 +228,11 @@ mod tests {
 
     use super::super::epoch::Epoch;
     use super::super::rights::RightsBuilder;
+    use super::super::telling::Telling;
     use super::*;
-    use crate::prompt::StandardComposer;
+    use crate::audit::SecretDigest;
     use crate::registry::Registry;
-    use crate::skill::{Level, Skill, SkillBuilder};
+    use crate::skill::{Level, Limits, Skill, SkillBuilder};
 
     const SKILLS: u32 = 32;
 
@@ -241,13 +242,8 @@ mod tests {
             Arc::new(skill.build().unwrap()) as Arc<dyn Skill>
         };
         let registry = Registry::build((0..SKILLS).map(skill).collect()).unwrap();
-        Epoch::new(
-            registry,
-            Arc::new(StandardComposer),
-            crate::tools::ExportOptions::default(),
-            0,
-        )
-        .unwrap()
+        let secrets = SecretDigest::random();
+        Epoch::new(registry, Telling::standard(), secrets, &Limits::default()).unwrap()
     }
 
     /// Three skills in some order: 29,760 sequences, whose layouts all cost the same.

@@ -3,12 +3,13 @@ use std::sync::Arc;
 use super::epoch::Epoch;
 use super::layout::{Layout, Shown, Step, unmoved};
 use super::rights::{Rights, RightsBuilder};
+use super::telling::Telling;
 use super::view::View;
+use crate::audit::SecretDigest;
 use crate::prompt::PromptComposer;
 use crate::registry::{BuildError, Registry, SkillIndex, ToolIndex};
 use crate::skill::{AttributeContext, Clock, Level, Limits};
 use crate::snapshot::{BlockingPool, Evaluator, LiveValues, OwnValues, Viewer, bound_constants};
-use crate::tools::ExportOptions;
 
 /// The only skill of a registry, rendered as engines do, without a session.
 pub(crate) struct LoneSkill {
@@ -30,13 +31,12 @@ impl LoneSkill {
         composer: Arc<dyn PromptComposer>,
     ) -> Result<Self, BuildError> {
         let limits = Limits::default();
-        bound_constants(&mut registry, &limits)?;
-        let epoch = Epoch::new(
-            registry,
-            composer,
-            ExportOptions::default(),
-            limits.view_cache,
-        )?;
+        bound_constants(&mut registry, &limits, false)?;
+        let telling = Telling {
+            prompts: Some(composer),
+            ..Telling::standard()
+        };
+        let epoch = Epoch::new(registry, telling, SecretDigest::random(), &limits)?;
         Ok(Self {
             rights: Arc::new(RightsBuilder::new(&epoch.registry).finish()),
             epoch: Arc::new(epoch),
@@ -84,6 +84,7 @@ impl LoneSkill {
         let layout = self.layout(level);
         let evaluator = Evaluator {
             registry: &self.epoch.registry,
+            words: &self.epoch.words,
             table: &self.epoch.live,
             pool: &self.pool,
             clock,

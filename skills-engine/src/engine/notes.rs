@@ -8,7 +8,8 @@ use super::epoch::Epoch;
 use super::inner::EngineInner;
 use super::turn_core::TurnCore;
 use crate::audit::AuditKind;
-use crate::skill::{Actor, Author, Code, Fault, Notebook, TurnId};
+use crate::skill::{Actor, Author, Code, Fault, Notebook, TurnId, check_data};
+use crate::snapshot::{Redaction, RedactionPlace, TextKind};
 
 /// Also after the turn has ended: what a tool still does then is worth a record all the same.
 impl Notebook for TurnCore {
@@ -26,7 +27,7 @@ impl Notebook for TurnCore {
             Author::Hooks(skill) => (skill, HOOKS.into()),
         };
         let skill = &registry.skill(skill).id;
-        let kind = skill_event(skill, member, event, data)?;
+        let kind = skill_event(self.epoch.words.redaction(), skill, member, event, data)?;
         self.engine.note(&self.cell, self.id, actor, kind)
     }
 }
@@ -48,7 +49,8 @@ impl Notebook for HookNotebook {
             ));
         };
         let skill = &self.epoch.registry.skill(skill).id;
-        let kind = skill_event(skill, HOOKS.into(), event, data)?;
+        let redaction = self.epoch.words.redaction();
+        let kind = skill_event(redaction, skill, HOOKS.into(), event, data)?;
         self.engine.note(&self.cell, self.turn, actor, kind)
     }
 }
@@ -57,11 +59,22 @@ impl Notebook for HookNotebook {
 const HOOKS: &str = "(hooks)";
 
 fn skill_event(
+    redaction: Option<&Redaction>,
     skill: &Arc<str>,
     member: Arc<str>,
     event: &str,
     data: String,
 ) -> Result<AuditKind, Fault> {
+    let data = match redaction {
+        None => data,
+        Some(redaction) => {
+            let place = RedactionPlace::new(skill, Some(&member), TextKind::Event);
+            let redacted = redaction.json(&data, &place).unwrap_or(data);
+            // It may have added to it.
+            check_data(&redacted)?;
+            redacted
+        }
+    };
     let data = RawValue::from_string(data).map_err(|_| {
         Fault::new(
             Code::InvalidArguments,

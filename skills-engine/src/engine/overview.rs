@@ -45,10 +45,11 @@ impl Control<'_> {
             .zip(&self.epoch.registry.skills)
             .filter(|(index, _)| !self.rights.is_denied(*index))
             .collect();
+        let words = |index| self.epoch.words.skill(&self.epoch.registry, index);
         let searched: Vec<_> = known
             .iter()
-            .map(|(_, registered)| {
-                let definition = registered.definition();
+            .map(|(index, registered)| {
+                let definition = words(*index);
                 Searched::new(
                     &registered.id,
                     &definition.name,
@@ -64,8 +65,8 @@ impl Control<'_> {
             .take(MATCHES)
             .map(|(index, registered)| SkillMatch {
                 skill: (*registered.id).to_owned(),
-                name: registered.definition().name.clone().into_owned(),
-                description: registered.definition().description.clone().into_owned(),
+                name: words(*index).name.clone().into_owned(),
+                description: words(*index).description.clone().into_owned(),
                 level: self.level(*index, &state),
             })
             .collect())

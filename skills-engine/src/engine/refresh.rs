@@ -9,8 +9,8 @@ use futures_util::FutureExt as _;
 use super::Engine;
 use super::epoch::Epoch;
 use super::inner::EngineInner;
+use super::telling::Telling;
 use crate::audit::{AuditEvent, AuditKind};
-use crate::prompt::PromptComposer;
 use crate::registry::Registry;
 use crate::skill::{Actor, Clock, Code, Fault, Limits, Principal, Skill, lock, within};
 use crate::snapshot::bound_constants;
@@ -63,7 +63,7 @@ pub(super) struct Sources {
     fixed: Skills,
     loaded: Mutex<Vec<Skills>>,
     is_refreshing: AtomicBool,
-    composer: Arc<dyn PromptComposer>,
+    telling: Telling,
 }
 
 impl Sources {
@@ -71,14 +71,14 @@ impl Sources {
         sources: Vec<Arc<dyn SkillSource>>,
         fixed: Skills,
         loaded: Vec<Skills>,
-        composer: Arc<dyn PromptComposer>,
+        telling: Telling,
     ) -> Self {
         Self {
             all: sources,
             fixed,
             loaded: Mutex::new(loaded),
             is_refreshing: AtomicBool::new(false),
-            composer,
+            telling,
         }
     }
 }
@@ -195,10 +195,11 @@ impl EngineInner {
         };
         let mut registry = Registry::build_generation(generation, skills.cloned().collect())
             .map_err(|error| refused(&error))?;
-        bound_constants(&mut registry, &self.limits).map_err(|error| refused(&error))?;
-        let composer = Arc::clone(&self.sources.composer);
-        let export = current.catalogue.export();
-        let epoch = Epoch::new(registry, composer, export, self.limits.view_cache)
+        let telling = self.sources.telling.clone();
+        bound_constants(&mut registry, &self.limits, telling.redactor.is_some())
+            .map_err(|error| refused(&error))?;
+        let secrets = self.audit.secret_digest();
+        let epoch = Epoch::new(registry, telling, secrets, &self.limits)
             .map_err(|error| refused(&error))?;
         *self.epoch.write().unwrap_or_else(PoisonError::into_inner) = Arc::new(epoch);
         Ok(())
@@ -346,7 +347,8 @@ impl<'a> Intake<'a> {
     fn checked(&self, skill: &Arc<dyn Skill>) -> Result<[u8; 32], Vec<String>> {
         let mut registry =
             Registry::build(vec![Arc::clone(skill)]).map_err(|error| error.problems().to_vec())?;
-        bound_constants(&mut registry, self.limits).map_err(|error| error.problems().to_vec())?;
+        bound_constants(&mut registry, self.limits, false)
+            .map_err(|error| error.problems().to_vec())?;
         crate::tools::Catalogue::new(&registry, ExportOptions::default())?;
         Ok(registry.digest)
     }

@@ -13,7 +13,8 @@ use super::restated::restated;
 use super::sight::steps;
 use super::turn_core::TurnCore;
 use super::turn_part::TurnPart;
-use super::view::{TurnView, View, ViewChange, layout_change};
+use super::turn_view::{TurnView, ViewChange, layout_change};
+use super::view::View;
 use super::visibility::TurnVisibility;
 use crate::audit::{AuditKind, TurnOutcome};
 use crate::skill::{
@@ -231,6 +232,7 @@ impl Turn {
             let cx = AttributeContext::new(Arc::clone(&self.scope));
             let evaluator = Evaluator {
                 registry: &epoch.registry,
+                words: &epoch.words,
                 table: &epoch.live,
                 pool: &engine.pool,
                 clock: &engine.clock,
@@ -249,7 +251,7 @@ impl Turn {
             self.scratch = LiveValues::default();
         }
         let mut change = ViewChange::First;
-        let restated = self.restatement(&layout, is_told_again);
+        let restated = self.restatement(&layout, part.as_ref(), is_told_again);
         if let Some(last) = &self.last {
             change = layout_change(&last.view, &self.core.epoch, &layout);
             if change == ViewChange::Live && last.view.turn_part() != part.as_ref() {
@@ -283,15 +285,27 @@ impl Turn {
     }
 
     /// What a view of a layout says again of what is open.
-    fn restatement(&self, layout: &Arc<Layout>, restates: bool) -> Arc<str> {
+    fn restatement(
+        &self,
+        layout: &Arc<Layout>,
+        part: Option<&Arc<TurnPart>>,
+        restates: bool,
+    ) -> Arc<str> {
         if !restates {
             return Arc::default();
         }
         match &self.last {
-            Some(last) if self.restates && Arc::ptr_eq(last.view.layout(), layout) => {
+            Some(last)
+                if self.restates
+                    && Arc::ptr_eq(last.view.layout(), layout)
+                    && last.view.turn_part() == part =>
+            {
                 Arc::clone(last.view.restated())
             }
-            _ => restated(&self.core.epoch, layout, self.core.engine.limits.restated),
+            _ => {
+                let most = self.core.engine.limits.restated;
+                restated(&self.core.epoch, layout, part.map(|part| &**part), most)
+            }
         }
     }
 
@@ -311,9 +325,10 @@ impl Turn {
             .timed_out()
             .map(|index| Arc::clone(&epoch.registry.attribute(index).name))
             .collect();
+        let bytes = view.told_bytes();
         let kind = AuditKind::View {
             digest: *view.digest(),
-            bytes: view.bytes(),
+            bytes,
             timed_out,
         };
         engine

@@ -5,9 +5,11 @@ use sha2::{Digest as _, Sha256};
 use super::attached::{Attached, TurnTools};
 use super::epoch::Epoch;
 use super::layout::Layout;
+use super::told::material;
 use crate::prompt::TurnText;
 use crate::registry::{RegisteredTool, SkillIndex, ToolIndex};
-use crate::skill::Level;
+use crate::skill::{Level, ToolDefinition};
+use crate::snapshot::{OwnTools, ToolWords};
 use crate::tools::{Dialect, Listed};
 
 /// What a view shows of its turn alone: the instructions and tools that hooks gave. Never shared between turns.
@@ -16,8 +18,15 @@ pub(super) struct TurnPart {
     visible: Box<[ToolIndex]>,
     /// The skills whose instructions are shown.
     instructing: Box<[SkillIndex]>,
+    /// What a redactor left of the tools and instructions that are shown.
+    redacted: Option<Redacted>,
     text: Box<str>,
     lists: [OnceLock<String>; Dialect::COUNT],
+}
+
+struct Redacted {
+    tools: Box<[(ToolIndex, RegisteredTool)]>,
+    instructions: Box<[(SkillIndex, Box<str>)]>,
 }
 
 impl TurnPart {
@@ -36,24 +45,43 @@ impl TurnPart {
             attached: Arc::clone(attached),
             visible,
             instructing: instructing.filter(is_shown).collect(),
+            redacted: None,
             text: Box::default(),
             lists: Default::default(),
         };
+        part.redacted = epoch.words.redaction().map(|_| part.redact(epoch));
         part.text = part.written(epoch, layout);
         (!part.visible.is_empty() || !part.instructing.is_empty()).then_some(part)
     }
 
+    fn redact(&self, epoch: &Epoch) -> Redacted {
+        let Epoch {
+            words, registry, ..
+        } = epoch;
+        let tools = self.visible.iter().filter_map(|index| {
+            let (_, tool) = self.own().get(*index)?;
+            Some((*index, words.of_turn(registry, tool)?))
+        });
+        let instructions = self.shown_instructions().map(|(skill, text)| {
+            let text = words.instructions_of_turn(registry, *skill, text);
+            (*skill, text.into())
+        });
+        Redacted {
+            tools: tools.collect(),
+            instructions: instructions.collect(),
+        }
+    }
+
     fn written(&self, epoch: &Epoch, layout: &Layout) -> Box<str> {
+        let material = material(epoch, Some(self));
         let texts: Vec<_> = self
             .shown_instructions()
-            .map(|(skill, instructions)| {
-                let registered = epoch.registry.skill(*skill);
-                let shared = registered.tools.all();
-                let shared = shared.filter(|tool| layout.shows(*tool));
-                let names = shared.map(|tool| &**epoch.catalogue.name(tool));
-                let own = self.tools().filter(|(_, tool)| tool.skill == *skill);
-                let names = names.chain(own.map(|(name, _)| &**name)).collect();
-                TurnText::new(&registered.id, instructions, names)
+            .filter_map(|(skill, instructions)| {
+                let chosen = layout.chosen(epoch, Some(self), *skill);
+                let names = chosen.tools.iter().map(|tool| material.tool(*tool).0);
+                let id = &epoch.registry.skill(*skill).id;
+                let text = TurnText::new(id, instructions, names.collect());
+                chosen.instructions.then_some(text)
             })
             .collect();
         let mut out = String::new();
@@ -77,9 +105,21 @@ impl TurnPart {
         self.attached.tools()
     }
 
-    /// A tool of the turn's own, by its position.
+    /// A tool of the turn's own as it may be shown, by its position.
     pub(super) fn tool(&self, tool: ToolIndex) -> Option<(&Arc<str>, &RegisteredTool)> {
-        self.own().get(tool)
+        let (name, raw) = self.own().get(tool)?;
+        let redacted = self.redacted.iter().flat_map(|redacted| &redacted.tools);
+        let redacted = redacted.into_iter().find(|(index, _)| *index == tool);
+        Some((name, redacted.map_or(raw, |(_, tool)| tool)))
+    }
+
+    /// The visible tools of the turn's own that belong to a skill.
+    pub(super) fn of_skill(&self, skill: SkillIndex) -> impl Iterator<Item = ToolIndex> {
+        let visible = self.visible.iter().copied();
+        visible.filter(move |index| {
+            let own = self.own().get(*index);
+            own.is_some_and(|(_, tool)| tool.skill == skill)
+        })
     }
 
     /// The visible tools of the turn's own, with their names on the wire.
@@ -88,8 +128,12 @@ impl TurnPart {
     }
 
     fn shown_instructions(&self) -> impl Iterator<Item = &(SkillIndex, Box<str>)> {
-        let all = self.attached.instructions().iter();
-        all.filter(|(skill, _)| self.instructing.contains(skill))
+        let all = match &self.redacted {
+            Some(redacted) => &*redacted.instructions,
+            None => self.attached.instructions(),
+        };
+        all.iter()
+            .filter(|(skill, _)| self.instructing.contains(skill))
     }
 
     /// The instructions of a skill, if they are shown.
@@ -105,7 +149,10 @@ impl TurnPart {
             let own = self.tools().map(|(name, tool)| Listed {
                 skill: &epoch.registry.skill(tool.skill).id,
                 name,
-                tool,
+                tool: ToolWords {
+                    definition: &tool.definition,
+                    input_schema: &tool.input_schema,
+                },
             });
             let shared = layout.list(epoch, dialect);
             epoch.catalogue.append(shared, dialect, own)
@@ -152,6 +199,13 @@ impl TurnPart {
     }
 }
 
+impl OwnTools for TurnPart {
+    fn shown(&self, index: ToolIndex) -> Option<(&str, &ToolDefinition)> {
+        let (name, tool) = self.tool(index)?;
+        Some((name, &tool.definition))
+    }
+}
+
 impl PartialEq for TurnPart {
     /// Compares what a model would see; both are of one turn, so that a position means the same tool.
     fn eq(&self, other: &Self) -> bool {
@@ -159,6 +213,7 @@ impl PartialEq for TurnPart {
             attached: _,
             visible,
             instructing,
+            redacted: _,
             text,
             lists: _,
         } = self;

@@ -1,5 +1,4 @@
 use std::fmt;
-use std::ops::Deref;
 use std::sync::{Arc, OnceLock};
 
 use serde_json::value::RawValue;
@@ -7,12 +6,14 @@ use sha2::Digest as _;
 
 use super::epoch::Epoch;
 use super::layout::Layout;
+use super::telling::Audience;
+use super::told::material;
 use super::turn_part::TurnPart;
 use crate::prompt::LiveText;
-use crate::registry::{RegisteredTool, ToolIndex};
+use crate::registry::ToolIndex;
 use crate::skill::{Level, ToolDefinition};
-use crate::snapshot::{LiveValues, SnapshotTool, compose_snapshot};
-use crate::tools::Dialect;
+use crate::snapshot::{AttributeStatus, LiveValues, ToolWords};
+use crate::tools::{Dialect, Listed};
 
 /// What one model call may see: prompt, tool list, snapshots. It never changes.
 pub struct View {
@@ -25,12 +26,13 @@ pub struct View {
     live: LiveValues,
     live_text: Box<str>,
     digest: [u8; 32],
+    audience: Audience,
     /// Prompt with live values, joined when it is asked for.
     joined: OnceLock<Box<str>>,
 }
 
-/// The parts of a prompt, for hosts that place them apart.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The parts of a prompt, for hosts that place them apart. `Debug` shows their lengths: they may hold what is sensitive.
+#[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Prompt<'a> {
     /// The catalogue: the same for every session that deviates from it in nothing.
@@ -43,6 +45,19 @@ pub struct Prompt<'a> {
     pub restated: &'a str,
     /// Values that may differ in the next view.
     pub live: &'a str,
+}
+
+impl fmt::Debug for Prompt<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Prompt")
+            .field("stable", &self.stable.len())
+            .field("opened", &self.opened.len())
+            .field("turn", &self.turn.len())
+            .field("restated", &self.restated.len())
+            .field("live", &self.live.len())
+            .finish()
+    }
 }
 
 /// A tool of a view.
@@ -60,31 +75,29 @@ impl View {
         restated: Arc<str>,
         live: LiveValues,
     ) -> Self {
-        let live_text = live_text(&epoch, &live);
-        let digest = digest_of(&layout, turn_part.as_deref(), &restated, &live);
-        Self {
+        let live_text = live_text(&epoch, &live, Audience::Model);
+        let mut view = Self {
             epoch,
             layout,
             turn_part,
             restated,
             live,
             live_text,
-            digest,
+            digest: [0; 32],
+            audience: Audience::Model,
             joined: OnceLock::new(),
-        }
+        };
+        view.digest = view.digest_of();
+        view
     }
 
     /// The whole text for a system prompt; empty when there is no skill to tell of.
     #[must_use]
     pub fn system_prompt(&self) -> &str {
-        let parts = [
-            &*self.layout.prompt,
-            self.turn_text(),
-            &*self.restated,
-            &*self.live_text,
-        ];
+        let (base, _) = self.base();
+        let parts = [base, self.turn_text(), &self.restated, &self.live_text];
         if parts[1..].iter().all(|part| part.is_empty()) {
-            return &self.layout.prompt;
+            return base;
         }
         self.joined.get_or_init(|| parts.concat().into_boxed_str())
     }
@@ -92,7 +105,8 @@ impl View {
     /// The same text in its parts.
     #[must_use]
     pub fn prompt(&self) -> Prompt<'_> {
-        let (stable, opened) = self.layout.prompt.split_at(self.layout.stable);
+        let (base, stable) = self.base();
+        let (stable, opened) = base.split_at(stable);
         Prompt {
             stable,
             opened,
@@ -124,17 +138,29 @@ impl View {
         self.layout.shows(tool) || part.is_some_and(|part| part.visible().contains(&tool))
     }
 
-    /// A tool of the registry, or of the turn, with its name on the wire.
-    fn tool(&self, tool: ToolIndex) -> (&Arc<str>, &RegisteredTool) {
+    /// A tool of the registry, or of the turn, as it may be shown.
+    fn tool(&self, tool: ToolIndex) -> Listed<'_> {
+        let registry = &self.epoch.registry;
         let part = self.turn_part.as_deref();
-        part.and_then(|part| part.tool(tool)).unwrap_or_else(|| {
-            let Epoch {
-                catalogue,
-                registry,
-                ..
-            } = &*self.epoch;
-            (catalogue.name(tool), registry.tool(tool))
-        })
+        let (name, skill, tool) = if let Some((name, own)) = part.and_then(|part| part.tool(tool)) {
+            let words = ToolWords {
+                definition: &own.definition,
+                input_schema: &own.input_schema,
+            };
+            (name, own.skill, words)
+        } else {
+            let words = self.epoch.words.tool(registry, tool);
+            (
+                self.epoch.catalogue.name(tool),
+                registry.tool(tool).skill,
+                words,
+            )
+        };
+        Listed {
+            skill: &registry.skill(skill).id,
+            name,
+            tool,
+        }
     }
 
     /// The tool list as JSON text, in the wire form of a provider; `[]` when no tool is visible, which some providers
@@ -157,43 +183,21 @@ impl View {
     /// The snapshot of one skill as JSON text, if the view knows the skill.
     ///
     /// `{"id","name","description","version","tags","level","attributes":{name:{"value","schema","description",
-    /// "status"?,"as_of"?}},"tools":[{"name","description"}],"instructions"?}`, with the members that are visible.
+    /// "status"?,"as_of"?}},"tools":[{"name","description"}],"instructions"?}`, with the members that are visible, or as
+    /// the host's [`SnapshotComposer`](crate::snapshot::SnapshotComposer) has it. A sensitive attribute has a null value
+    /// and the status `redacted`.
     #[must_use]
     pub fn snapshot(&self, skill: &str) -> Option<String> {
-        let (index, registered) = self.epoch.registry.find(skill)?;
+        let (index, _) = self.epoch.registry.find(skill)?;
         if self.layout.rights.is_denied(index) {
             return None;
         }
-        let range = registered.attributes.all();
-        let attributes: Vec<_> = self
-            .layout
-            .attributes
-            .iter()
-            .cloned()
-            .flatten()
-            .filter(|index| range.contains(index))
-            .collect();
-        let tools: Vec<_> = self
-            .tool_indexes()
-            .map(|tool| self.tool(tool))
-            .filter(|(_, tool)| tool.skill == index)
-            .map(|(name, tool)| SnapshotTool {
-                name,
-                description: &tool.definition.description,
-            })
-            .collect();
-        let of_turn = self.turn_part.as_deref();
-        let of_turn = of_turn.and_then(|part| part.instructions(index));
-        let level = self.layout.level(&self.epoch, index);
-        Some(compose_snapshot(
-            &self.epoch.registry,
-            registered,
-            level,
-            &attributes,
-            &tools,
-            of_turn,
-            &self.live,
-        ))
+        let part = self.turn_part.as_deref();
+        let chosen = self.layout.chosen(&self.epoch, part, index);
+        let of_turn = part.and_then(|part| part.instructions(index));
+        let material = material(&self.epoch, part);
+        let snapshots = &self.epoch.snapshots;
+        Some(snapshots.compose(material, &chosen, of_turn, &self.live))
     }
 
     /// The snapshots of all skills, by id, as one JSON array.
@@ -210,7 +214,11 @@ impl View {
     }
 
     /// SHA-256 over all that determines the view: the registry, the openings, what hooks gave for the turn, what is said
-    /// again, and the live values.
+    /// again, and the live values; with a composer or redactor of the host's own, over what these made of it, too.
+    ///
+    /// Sensitive values enter it through a digest that is keyed with the audit key, or without one with a random key of
+    /// the engine: nobody can find them out by hashing guesses. Without an audit key, views that show such values have
+    /// other digests in another process.
     #[must_use]
     pub fn digest(&self) -> &[u8; 32] {
         &self.digest
@@ -222,6 +230,104 @@ impl View {
         let prompt = self.layout.prompt.len() + self.restated.len() + self.live_text.len();
         let of_turn = self.turn_part.as_deref().map_or(0, TurnPart::bytes);
         prompt as u64 + self.layout.tool_bytes + of_turn
+    }
+
+    /// The same view as it may be shown to others than the model: its prompt has no value of a sensitive attribute.
+    #[must_use]
+    pub fn redacted(self: &Arc<Self>) -> Arc<Self> {
+        let has_secrets = self.layout.has_secrets || self.layout.has_live_secrets;
+        if !has_secrets || self.audience == Audience::Others {
+            return Arc::clone(self);
+        }
+        Arc::new(Self {
+            epoch: Arc::clone(&self.epoch),
+            layout: Arc::clone(&self.layout),
+            turn_part: self.turn_part.clone(),
+            restated: Arc::clone(&self.restated),
+            live: self.live.clone(),
+            live_text: live_text(&self.epoch, &self.live, Audience::Others),
+            digest: self.digest,
+            audience: Audience::Others,
+            joined: OnceLock::new(),
+        })
+    }
+
+    /// The prompt before what is of the turn, said again, or live, and the end of its catalogue.
+    fn base(&self) -> (&str, usize) {
+        match self.audience {
+            Audience::Model => (&self.layout.prompt, self.layout.stable),
+            Audience::Others => self.layout.told(&self.epoch),
+        }
+    }
+
+    /// The prompt without the values of sensitive attributes.
+    pub(super) fn told_prompt(&self) -> String {
+        let (told, _) = self.layout.told(&self.epoch);
+        let live = if self.layout.has_live_secrets {
+            &live_text(&self.epoch, &self.live, Audience::Others)
+        } else {
+            &self.live_text
+        };
+        [told, self.turn_text(), &self.restated, live].concat()
+    }
+
+    /// As [`bytes`](Self::bytes), without the values of sensitive attributes: a length may tell a value.
+    pub(super) fn told_bytes(&self) -> u64 {
+        if !self.layout.has_secrets && !self.layout.has_live_secrets {
+            return self.bytes();
+        }
+        let shown = self.layout.prompt.len() + self.restated.len() + self.live_text.len();
+        let shown = shown + self.turn_text().len();
+        let beside = self.bytes().saturating_sub(shown as u64);
+        self.told_prompt().len() as u64 + beside
+    }
+
+    fn digest_of(&self) -> [u8; 32] {
+        let Self {
+            epoch,
+            layout,
+            turn_part,
+            restated,
+            live,
+            ..
+        } = self;
+        let mut digest = layout.digest.clone();
+        if let Some(part) = turn_part {
+            // In the place of an attribute that no registry has, as what is said again.
+            digest.update((u32::MAX - 1).to_le_bytes());
+            part.digest(&mut digest);
+        }
+        if !restated.is_empty() {
+            // In the place of an attribute that no registry has.
+            digest.update(u32::MAX.to_le_bytes());
+            digest.update((restated.len() as u64).to_le_bytes());
+            digest.update(&**restated);
+        }
+        for (entry, json) in live.iter() {
+            digest.update(entry.attribute.to_le_bytes());
+            digest.update([entry.status.map_or(0, |status| status as u8 + 1)]);
+            digest.update(entry.as_of.map_or(i64::MIN, |time| time.0).to_le_bytes());
+            if layout.has_live_secrets
+                && epoch
+                    .registry
+                    .attribute(entry.attribute)
+                    .definition
+                    .sensitive
+            {
+                digest.update(u64::MAX.to_le_bytes());
+                digest.update(epoch.secrets.digest(json.as_bytes()));
+            } else {
+                digest.update((json.len() as u64).to_le_bytes());
+                digest.update(json);
+            }
+        }
+        if epoch.covers_rendered {
+            epoch.cover(&mut digest, &self.live_text, layout.has_live_secrets);
+            if epoch.snapshots.is_own() {
+                epoch.cover(&mut digest, &self.snapshots(), false);
+            }
+        }
+        digest.finalize().into()
     }
 
     pub(super) fn epoch(&self) -> &Arc<Epoch> {
@@ -259,26 +365,25 @@ impl<'a> ViewTool<'a> {
     /// Its name on the wire.
     #[must_use]
     pub fn name(&self) -> &'a str {
-        self.view.tool(self.tool).0
+        self.view.tool(self.tool).name
     }
 
     /// The id of the skill it belongs to.
     #[must_use]
     pub fn skill(&self) -> &'a str {
-        let (_, tool) = self.view.tool(self.tool);
-        &self.view.epoch.registry.skill(tool.skill).id
+        self.view.tool(self.tool).skill
     }
 
-    /// What its author says of it.
+    /// What its author says of it, as far as a redactor leaves it.
     #[must_use]
     pub fn definition(&self) -> &'a ToolDefinition {
-        &self.view.tool(self.tool).1.definition
+        self.view.tool(self.tool).tool.definition
     }
 
     /// The schema of its arguments, as JSON text.
     #[must_use]
     pub fn input_schema(&self) -> &'a str {
-        &self.view.tool(self.tool).1.input_schema
+        self.view.tool(self.tool).tool.input_schema
     }
 }
 
@@ -299,80 +404,7 @@ impl fmt::Debug for ViewTool<'_> {
     }
 }
 
-/// A view as a turn hands it out: the view, and what changed since the turn's last one.
-#[derive(Clone, Debug)]
-pub struct TurnView {
-    view: Arc<View>,
-    change: ViewChange,
-}
-
-/// How a view differs from the one its turn had before.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ViewChange {
-    /// It is the first one of its turn.
-    First,
-    /// In nothing: it is the same `Arc`.
-    Unchanged,
-    /// In what comes after the openings alone: live values, or what is said again after a compaction.
-    Live,
-    /// Something was opened: what the earlier prompt said up to its last opening is a prefix of what this one says.
-    Appended,
-    /// Something was closed, or the skills themselves changed.
-    Prefix,
-}
-
-impl TurnView {
-    pub(super) fn new(view: Arc<View>, change: ViewChange) -> Self {
-        Self { view, change }
-    }
-
-    /// How it differs from the turn's last view.
-    #[must_use]
-    pub fn change(&self) -> ViewChange {
-        self.change
-    }
-
-    /// Whether it is the turn's last view, the same `Arc`.
-    #[must_use]
-    pub fn is_unchanged(&self) -> bool {
-        self.change == ViewChange::Unchanged
-    }
-
-    /// The view, to keep.
-    #[must_use]
-    pub fn view(&self) -> &Arc<View> {
-        &self.view
-    }
-}
-
-impl Deref for TurnView {
-    type Target = View;
-
-    fn deref(&self) -> &View {
-        &self.view
-    }
-}
-
-/// What changed from one layout to another, live values aside.
-pub(super) fn layout_change(before: &View, epoch: &Arc<Epoch>, layout: &Arc<Layout>) -> ViewChange {
-    if !Arc::ptr_eq(before.epoch(), epoch) {
-        return ViewChange::Prefix;
-    }
-    if !before.layout().has_rights(&layout.rights) {
-        return ViewChange::Prefix;
-    }
-    if before.layout().steps == layout.steps {
-        return ViewChange::Live;
-    }
-    match layout.steps.strip_prefix(&*before.layout().steps) {
-        // What deviates from the catalogue stands first, so it is the same catalogue if none was added.
-        Some([added, ..]) if !added.is_deviation() => ViewChange::Appended,
-        Some(_) | None => ViewChange::Prefix,
-    }
-}
-
-fn live_text(epoch: &Epoch, live: &LiveValues) -> Box<str> {
+fn live_text(epoch: &Epoch, live: &LiveValues, audience: Audience) -> Box<str> {
     if live.is_empty() {
         return Box::default();
     }
@@ -381,45 +413,24 @@ fn live_text(epoch: &Epoch, live: &LiveValues) -> Box<str> {
         .iter()
         .map(|(entry, value)| {
             let attribute = registry.attribute(entry.attribute);
+            let sensitive = attribute.definition.sensitive;
+            let is_redacted = sensitive && audience == Audience::Others;
             LiveText {
                 skill: &registry.skill(attribute.skill).id,
                 attribute: &attribute.name,
-                value,
-                schema: &attribute.schema,
-                status: entry.status,
-                as_of: entry.as_of,
+                value: if is_redacted { "null" } else { value },
+                schema: epoch.words.attribute(registry, entry.attribute).schema,
+                status: if is_redacted {
+                    Some(AttributeStatus::Redacted)
+                } else {
+                    entry.status
+                },
+                as_of: entry.as_of.filter(|_| !is_redacted),
+                sensitive,
             }
         })
         .collect();
     let mut out = String::new();
     epoch.texts.composer().live(&values, &mut out);
     out.into_boxed_str()
-}
-
-fn digest_of(
-    layout: &Layout,
-    turn_part: Option<&TurnPart>,
-    restated: &str,
-    live: &LiveValues,
-) -> [u8; 32] {
-    let mut digest = layout.digest.clone();
-    if let Some(part) = turn_part {
-        // In the place of an attribute that no registry has, as what is said again.
-        digest.update((u32::MAX - 1).to_le_bytes());
-        part.digest(&mut digest);
-    }
-    if !restated.is_empty() {
-        // In the place of an attribute that no registry has.
-        digest.update(u32::MAX.to_le_bytes());
-        digest.update((restated.len() as u64).to_le_bytes());
-        digest.update(restated);
-    }
-    for (entry, json) in live.iter() {
-        digest.update(entry.attribute.to_le_bytes());
-        digest.update([entry.status.map_or(0, |status| status as u8 + 1)]);
-        digest.update(entry.as_of.map_or(i64::MIN, |time| time.0).to_le_bytes());
-        digest.update((json.len() as u64).to_le_bytes());
-        digest.update(json);
-    }
-    digest.finalize().into()
 }

@@ -1,10 +1,12 @@
 use std::borrow::Cow;
+use std::fmt;
 
 use super::standard::{write_restated, write_turn};
 use crate::skill::{Level, Timestamp};
 use crate::snapshot::AttributeStatus;
 
-/// A skill, or what one opening of it added, as a composer is given it. All texts are as their authors wrote them.
+/// A skill, or what one opening of it added, as a composer is given it. All texts are as their authors wrote them, or
+/// as a redactor left them.
 #[derive(Clone, Debug)]
 #[non_exhaustive]
 pub struct SkillText<'a> {
@@ -26,8 +28,8 @@ pub struct SkillText<'a> {
     pub instructions: Option<&'a str>,
 }
 
-/// An attribute as a composer is given it.
-#[derive(Clone, Copy, Debug)]
+/// An attribute as a composer is given it. `Debug` leaves out the value of a sensitive one.
+#[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct AttributeText<'a> {
     /// Name.
@@ -38,6 +40,22 @@ pub struct AttributeText<'a> {
     pub value: Option<&'a str>,
     /// The schema of the value, as JSON.
     pub schema: &'a str,
+    /// Why there is no value, where a prompt is written for others than the model.
+    pub status: Option<AttributeStatus>,
+    /// Whether the value is for the model alone.
+    pub sensitive: bool,
+}
+
+impl fmt::Debug for AttributeText<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("AttributeText")
+            .field("name", &self.name)
+            .field("value", &self.value.filter(|_| !self.sensitive))
+            .field("status", &self.status)
+            .field("sensitive", &self.sensitive)
+            .finish_non_exhaustive()
+    }
 }
 
 /// A tool as a composer is given it.
@@ -50,8 +68,8 @@ pub struct ToolText<'a> {
     pub description: &'a str,
 }
 
-/// A live value as a composer is given it.
-#[derive(Clone, Copy, Debug)]
+/// A live value as a composer is given it. `Debug` leaves out that of a sensitive attribute.
+#[derive(Clone, Copy)]
 #[non_exhaustive]
 pub struct LiveText<'a> {
     /// The skill's id.
@@ -66,6 +84,21 @@ pub struct LiveText<'a> {
     pub status: Option<AttributeStatus>,
     /// When a value that is not fresh was obtained.
     pub as_of: Option<Timestamp>,
+    /// Whether the value is for the model alone.
+    pub sensitive: bool,
+}
+
+impl fmt::Debug for LiveText<'_> {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("LiveText")
+            .field("skill", &self.skill)
+            .field("attribute", &self.attribute)
+            .field("value", &Some(self.value).filter(|_| !self.sensitive))
+            .field("status", &self.status)
+            .field("sensitive", &self.sensitive)
+            .finish_non_exhaustive()
+    }
 }
 
 /// What a skill has to say of the request of one turn, as a composer is given it.
@@ -131,7 +164,9 @@ pub struct OpenText<'a> {
 /// Writes the parts of a prompt.
 ///
 /// The engine asks for each part once and keeps it, so the same input must give the same text. A composer is given
-/// only what the rule lets through; everything it is given may be hostile and must be escaped where it is written.
+/// only what the rule lets through and a [`SnapshotComposer`](crate::snapshot::SnapshotComposer) selects, redacted, and
+/// nothing before a view shows it; everything it is given may be hostile and must be escaped where it is written. What
+/// is kept with the audit trail is written by it too, without the values of sensitive attributes.
 pub trait PromptComposer: Send + Sync + 'static {
     /// What comes before the catalogue.
     fn open_catalogue(&self, catalogue: &CatalogueText, out: &mut String);

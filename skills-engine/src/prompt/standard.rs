@@ -6,6 +6,7 @@ use super::escape::{
     escape_attribute, escape_json_text, escape_line, escape_text, escape_text_below,
 };
 use crate::skill::Level;
+use crate::snapshot::AttributeStatus;
 
 /// The composer that engines use unless they are given another.
 ///
@@ -104,16 +105,14 @@ impl PromptComposer for StandardComposer {
             out.push_str(" = ");
             escape_json_text(value.value, out);
             if let Some(status) = value.status {
-                out.push_str(" (");
-                out.push_str(status.as_str());
-                out.push(')');
+                status_of(status, out);
             }
             if let Some(time) = value.as_of {
                 out.push_str(" (as of ");
                 out.push_str(&time.to_string());
                 out.push(')');
             }
-            if value.value == "null" {
+            if value.value == "null" && value.status != Some(AttributeStatus::Redacted) {
                 schema(value.schema, out);
             }
             out.push('\n');
@@ -176,6 +175,13 @@ fn and_more(count: usize, before: &str, out: &mut String) {
     }
 }
 
+/// Why there is no fresh value.
+fn status_of(status: AttributeStatus, out: &mut String) {
+    out.push_str(" (");
+    out.push_str(status.as_str());
+    out.push(')');
+}
+
 /// What a value that is not there would look like.
 fn schema(json: &str, out: &mut String) {
     out.push_str(" (schema: ");
@@ -199,8 +205,10 @@ fn members(attributes: &[AttributeText<'_>], tools: &[ToolText<'_>], out: &mut S
             Some(value) => {
                 out.push_str(" = ");
                 escape_json_text(value, out);
-                if value == "null" {
-                    schema(attribute.schema, out);
+                match attribute.status {
+                    Some(status) => status_of(status, out),
+                    None if value == "null" => schema(attribute.schema, out),
+                    None => {}
                 }
             }
             None => out.push_str(" (live)"),

@@ -303,8 +303,10 @@ fn digest_of(
                 .text(&attribute.schema);
             digest
                 .text(definition.level.as_str())
-                .flags(&[definition.expose as u8]);
-            digest.optional(attribute.reader.constant());
+                .flags(&[definition.expose as u8, u8::from(definition.sensitive)]);
+            // The digest is no place to try guesses of a secret at.
+            let value = attribute.reader.constant();
+            digest.optional(value.filter(|_| !definition.sensitive));
         }
     }
     digest.0.finalize().into()

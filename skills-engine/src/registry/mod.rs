@@ -69,7 +69,7 @@ impl Registry {
         self.generation
     }
 
-    /// SHA-256 over everything a model could be shown of these skills.
+    /// SHA-256 over everything a model could be shown of these skills, but for the values of sensitive attributes.
     #[must_use]
     pub fn digest(&self) -> &[u8; 32] {
         &self.digest

@@ -58,7 +58,7 @@ pub use self::linked::{
 };
 pub(crate) use self::lock::lock;
 pub use self::name::{check_skill_id, check_tool_name, words_of};
-pub(crate) use self::note::{Author, Notebook};
+pub(crate) use self::note::{Author, Notebook, check_data};
 pub use self::output::{Content, IntoToolResult, ToolOutput};
 pub use self::question::Question;
 pub(crate) use self::request::Asker;

@@ -42,10 +42,7 @@ pub(super) fn checked_data<T: Serialize + ?Sized>(event: &str, data: &T) -> Resu
     let mut bounded = Bounded(Vec::new());
     if let Err(err) = serde_json::to_writer(&mut bounded, data) {
         return Err(if err.is_io() {
-            Fault::new(
-                Code::LimitExceeded,
-                format!("the data of an event has at most {MOST_DATA} bytes as JSON. Write less"),
-            )
+            too_long()
         } else {
             Fault::new(
                 Code::InvalidArguments,
@@ -55,6 +52,21 @@ pub(super) fn checked_data<T: Serialize + ?Sized>(event: &str, data: &T) -> Resu
     }
     // serde_json writes UTF-8 and nothing else.
     Ok(String::from_utf8(bounded.0).unwrap_or_default())
+}
+
+/// Refuses data that is too long.
+pub(crate) fn check_data(json: &str) -> Result<(), Fault> {
+    if json.len() > MOST_DATA {
+        return Err(too_long());
+    }
+    Ok(())
+}
+
+fn too_long() -> Fault {
+    Fault::new(
+        Code::LimitExceeded,
+        format!("the data of an event has at most {MOST_DATA} bytes as JSON. Write less"),
+    )
 }
 
 /// Says that one call, or one attribute, has written too much.

@@ -1,3 +1,4 @@
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicU32;
 use std::sync::{Arc, OnceLock};
@@ -5,15 +6,15 @@ use std::sync::{Arc, OnceLock};
 use futures_util::future::join_all;
 
 use super::bounds::Bounds;
-use super::cut::cut_strings;
 use super::own::{HoldsValues, OwnValues};
 use super::pool::BlockingPool;
-use super::slot::{Asked, AttributeStatus, Shown, Slot, Surroundings};
+use super::slot::{Asked, AttributeStatus, Shown, Slot, Surroundings, tell};
+use super::words::Words;
 use crate::registry::{AttributeIndex, RegisteredAttribute, Registry};
 use crate::skill::{AttributeContext, Cache, Clock, Evaluation, Limits, Timestamp};
 
 /// The values of the live attributes of one view, in view order.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub(crate) struct LiveValues {
     bytes: Vec<u8>,
     entries: Vec<LiveEntry>,
@@ -60,6 +61,13 @@ impl LiveValues {
     fn clear(&mut self) {
         self.bytes.clear();
         self.entries.clear();
+    }
+}
+
+/// Without the values: some may be sensitive.
+impl fmt::Debug for LiveValues {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.debug_list().entries(&self.entries).finish()
     }
 }
 
@@ -114,6 +122,7 @@ pub(crate) struct Viewer<'a> {
 /// Evaluates live attributes.
 pub(crate) struct Evaluator<'a> {
     pub(crate) registry: &'a Registry,
+    pub(crate) words: &'a Words,
     pub(crate) table: &'a LiveTable,
     pub(crate) pool: &'a BlockingPool,
     pub(crate) clock: &'a Arc<dyn Clock>,
@@ -191,15 +200,15 @@ impl Evaluator<'_> {
         let status = match result {
             Ok(Some(Ok(()))) => None,
             Ok(Some(Err(fault))) => {
-                tracing::debug!(error = %fault, "attribute failed");
+                tell(&fault, attribute.definition.sensitive);
                 Some(AttributeStatus::Error)
             }
             Ok(None) => Some(AttributeStatus::Error),
             Err(_) => Some(AttributeStatus::Panic),
         };
-        if let Some(cut) = cut_strings(&bytes[start..], self.limits.max_string_length) {
+        if let Some(shortened) = self.bounds(attribute).shortened(&bytes[start..]) {
             bytes.truncate(start);
-            bytes.extend_from_slice(&cut);
+            bytes.extend_from_slice(&shortened);
         }
         values
             .entries
@@ -237,7 +246,7 @@ impl Evaluator<'_> {
             pool: self.pool,
             running: &shared.running,
             span,
-            bounds: Bounds::new(self.limits),
+            bounds: self.bounds(attribute),
         };
         match slot.ask(attribute, &viewer.cx, timeout, &around) {
             Asked::Now(shown) => {
@@ -263,6 +272,10 @@ impl Evaluator<'_> {
                 })
             }
         }
+    }
+
+    fn bounds(&self, attribute: &RegisteredAttribute) -> Bounds {
+        Bounds::new(self.limits, self.words.of_value(self.registry, attribute))
     }
 
     /// Looks at who keeps the value of an attribute beside the slot that obtains it, if anyone does.

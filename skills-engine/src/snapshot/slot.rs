@@ -16,8 +16,8 @@ use super::bounds::Bounds;
 use super::pool::BlockingPool;
 use crate::registry::RegisteredAttribute;
 use crate::skill::{
-    AttributeContext, AttributeReader, BoxFuture, Cache, Clock, Evaluation, Timestamp, Viewpoint,
-    lock,
+    AttributeContext, AttributeFault, AttributeReader, BoxFuture, Cache, Clock, Evaluation,
+    Timestamp, Viewpoint, lock,
 };
 
 /// Evaluations of one context-taking blocking attribute that may run at once.
@@ -38,6 +38,8 @@ pub enum AttributeStatus {
     LimitExceeded,
     /// Too many evaluations of it are running.
     Busy,
+    /// It is sensitive: only the model is shown its value.
+    Redacted,
 }
 
 impl AttributeStatus {
@@ -50,6 +52,7 @@ impl AttributeStatus {
             Self::Panic => "panic",
             Self::LimitExceeded => "limit_exceeded",
             Self::Busy => "busy",
+            Self::Redacted => "redacted",
         }
     }
 }
@@ -179,11 +182,11 @@ impl Slot {
         around: &Surroundings<'_>,
     ) -> Option<Outcome> {
         if attribute.definition.evaluation != Evaluation::Lazy {
-            return Some(read(&attribute.reader, cx, around.bounds));
+            return Some(read(attribute, cx, &around.bounds));
         }
         match catch_unwind(AssertUnwindSafe(|| attribute.reader.future(cx))) {
             Err(_) => Some(Err(AttributeStatus::Panic)),
-            Ok(Some(future)) => self.start_future(number, future, around),
+            Ok(Some(future)) => self.start_future(number, future, attribute, around),
             Ok(None) => self.start_thread(number, attribute, cx, around),
         }
     }
@@ -191,10 +194,11 @@ impl Slot {
     fn start_future(
         self: &Arc<Self>,
         number: u64,
-        future: BoxFuture<'static, Result<Vec<u8>, crate::skill::AttributeFault>>,
+        future: BoxFuture<'static, Result<Vec<u8>, AttributeFault>>,
+        attribute: &RegisteredAttribute,
         around: &Surroundings<'_>,
     ) -> Option<Outcome> {
-        let bounds = around.bounds;
+        let (bounds, sensitive) = (around.bounds.clone(), attribute.definition.sensitive);
         let mut future =
             Box::pin(
                 AssertUnwindSafe(future)
@@ -202,7 +206,7 @@ impl Slot {
                     .map(move |result| match result {
                         Ok(Ok(json)) => bounds.bounded(json),
                         Ok(Err(fault)) => {
-                            tracing::debug!(error = %fault, "attribute failed");
+                            tell(&fault, sensitive);
                             Err(AttributeStatus::Error)
                         }
                         Err(_) => Err(AttributeStatus::Panic),
@@ -247,7 +251,8 @@ impl Slot {
             count: is_bounded.then(|| Arc::clone(around.running)),
         };
         let (slot, clock) = (Arc::downgrade(self), Arc::clone(around.clock));
-        let (reader, cx, bounds) = (attribute.reader.clone(), cx.clone(), around.bounds);
+        let (reader, cx, bounds) = (attribute.reader.clone(), cx.clone(), around.bounds.clone());
+        let sensitive = attribute.definition.sensitive;
         let span = around.span.clone();
         let submitted = around.pool.submit(move || {
             let _running = running;
@@ -256,7 +261,7 @@ impl Slot {
                 // Whoever asked has gone while it waited for a thread.
                 return;
             }
-            let outcome = read(&reader, &cx, bounds);
+            let outcome = read_with(&reader, sensitive, &cx, &bounds);
             if let Some(slot) = slot.upgrade() {
                 slot.land(number, outcome, clock.now());
             }
@@ -392,16 +397,39 @@ impl Known {
 }
 
 /// Evaluates a sync reader where it is called.
-fn read(reader: &AttributeReader, cx: &AttributeContext, bounds: Bounds) -> Outcome {
+fn read(attribute: &RegisteredAttribute, cx: &AttributeContext, bounds: &Bounds) -> Outcome {
+    read_with(
+        &attribute.reader,
+        attribute.definition.sensitive,
+        cx,
+        bounds,
+    )
+}
+
+fn read_with(
+    reader: &AttributeReader,
+    sensitive: bool,
+    cx: &AttributeContext,
+    bounds: &Bounds,
+) -> Outcome {
     let mut out = Vec::new();
     match catch_unwind(AssertUnwindSafe(|| reader.read_now(cx, &mut out))) {
         Ok(Some(Ok(()))) => bounds.bounded(out),
         Ok(Some(Err(fault))) => {
-            tracing::debug!(error = %fault, "attribute failed");
+            tell(&fault, sensitive);
             Err(AttributeStatus::Error)
         }
         Ok(None) => Err(AttributeStatus::Error),
         Err(_) => Err(AttributeStatus::Panic),
+    }
+}
+
+/// Logs why an attribute has no value, unless its text may hold what is sensitive.
+pub(super) fn tell(fault: &AttributeFault, sensitive: bool) {
+    if sensitive {
+        tracing::debug!("attribute failed");
+    } else {
+        tracing::debug!(error = %fault, "attribute failed");
     }
 }
 

@@ -157,6 +157,9 @@ fn constant_of(entry: &AttributeEntry, instance: &Instance) -> Result<String, St
     let cx = AttributeContext::detached();
     match catch_unwind(AssertUnwindSafe(|| read(instance, &cx, &mut out))) {
         Ok(Ok(())) => String::from_utf8(out).map_err(|_| "its JSON is not UTF-8".to_owned()),
+        Ok(Err(_)) if entry.sensitive => {
+            Err("its error is not shown, because the value is sensitive".to_owned())
+        }
         Ok(Err(fault)) => Err(fault.to_string()),
         Err(_) => Err("serializing it panicked".to_owned()),
     }

@@ -6,6 +6,7 @@ use super::definition::{Listed, write_definition};
 use super::export::ExportOptions;
 use super::wire::wire_name;
 use crate::registry::{Registry, ToolIndex};
+use crate::snapshot::Words;
 
 /// The wire form of a tool list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -83,43 +84,39 @@ impl Catalogue {
         }
     }
 
-    /// What stands before descriptions.
-    pub(crate) fn export(&self) -> ExportOptions {
-        self.export
-    }
-
     pub(crate) fn name(&self, tool: ToolIndex) -> &Arc<str> {
         &self.names[tool as usize]
+    }
+
+    /// The wire names of all tools.
+    pub(crate) fn names(&self) -> &[Arc<str>] {
+        &self.names
     }
 
     pub(crate) fn find(&self, name: &str) -> Option<ToolIndex> {
         self.by_name.get(name).copied()
     }
 
-    /// The list of the tools in `runs`, in that order, as JSON text.
+    /// The list of the tools in `runs`, in that order, as JSON text. Where a redactor sees the texts, it sees those
+    /// alone.
     pub(crate) fn list(
         &self,
         registry: &Registry,
+        words: &Words,
         dialect: Dialect,
         runs: &[Range<ToolIndex>],
     ) -> String {
-        let definitions =
-            self.definitions[dialect as usize].get_or_init(|| self.define(registry, dialect));
-        let (open, close) = dialect.frame();
-        let pieces = || runs.iter().map(|run| definitions.place(run));
-        let length: usize = pieces().map(|place| place.len()).sum();
-        if length == 0 {
-            // Gemini refuses declarations that declare nothing.
-            return "[]".to_owned();
+        if words.redaction().is_some() {
+            let tools = runs.iter().cloned().flatten();
+            let Definitions { text, .. } = self.define(registry, words, dialect, tools);
+            return framed(dialect, &text, std::iter::once(0..text.len()));
         }
-        let mut list = String::with_capacity(open.len() + length + close.len());
-        list.push_str(open);
-        for place in pieces() {
-            list.push_str(&definitions.text[place]);
-        }
-        list.pop();
-        list.push_str(close);
-        list
+        let definitions = self.definitions[dialect as usize].get_or_init(|| {
+            let all = 0..u32::try_from(registry.tools.len()).unwrap_or(u32::MAX);
+            self.define(registry, words, dialect, all)
+        });
+        let places = runs.iter().map(|run| definitions.place(run));
+        framed(dialect, &definitions.text, places)
     }
 
     /// A list with more tools at its end.
@@ -147,12 +144,21 @@ impl Catalogue {
         }
     }
 
-    fn define(&self, registry: &Registry, dialect: Dialect) -> Definitions {
+    fn define(
+        &self,
+        registry: &Registry,
+        words: &Words,
+        dialect: Dialect,
+        tools: impl Iterator<Item = ToolIndex>,
+    ) -> Definitions {
         let mut text = Vec::new();
-        let mut ends = Vec::with_capacity(registry.tools.len());
-        for (tool, name) in registry.tools.iter().zip(&self.names) {
-            let skill = &registry.skill(tool.skill).id;
-            let listed = Listed { skill, name, tool };
+        let mut ends = Vec::with_capacity(tools.size_hint().0);
+        for index in tools {
+            let listed = Listed {
+                skill: &registry.skill(registry.tool(index).skill).id,
+                name: &self.names[index as usize],
+                tool: words.tool(registry, index),
+            };
             write_definition(listed, dialect, self.export, &mut text);
             text.push(b',');
             ends.push(text.len());
@@ -163,6 +169,28 @@ impl Catalogue {
             ends,
         }
     }
+}
+
+/// A list of the definitions at some places of a text, each of which ends in a comma.
+fn framed(
+    dialect: Dialect,
+    text: &str,
+    places: impl Iterator<Item = Range<usize>> + Clone,
+) -> String {
+    let (open, close) = dialect.frame();
+    let length: usize = places.clone().map(|place| place.len()).sum();
+    if length == 0 {
+        // Gemini refuses declarations that declare nothing.
+        return "[]".to_owned();
+    }
+    let mut list = String::with_capacity(open.len() + length + close.len());
+    list.push_str(open);
+    for place in places {
+        list.push_str(&text[place]);
+    }
+    list.pop();
+    list.push_str(close);
+    list
 }
 
 impl Definitions {

@@ -3,15 +3,15 @@ use serde_json::value::RawValue;
 
 use super::Dialect;
 use super::export::{ExportOptions, OWNER_KEY};
-use crate::registry::RegisteredTool;
 use crate::skill::Annotations;
+use crate::snapshot::ToolWords;
 
 /// A tool that is listed, with its name on the wire and the id of its skill.
 #[derive(Clone, Copy)]
 pub(crate) struct Listed<'a> {
     pub(crate) skill: &'a str,
     pub(crate) name: &'a str,
-    pub(crate) tool: &'a RegisteredTool,
+    pub(crate) tool: ToolWords<'a>,
 }
 
 #[derive(Serialize)]
@@ -65,8 +65,8 @@ pub(super) fn write_definition(
     out: &mut Vec<u8>,
 ) {
     let Listed { skill, name, tool } = listed;
-    let description = export.description(skill, &tool.definition);
-    let schema = serde_json::from_str(&tool.input_schema).unwrap_or(RawValue::NULL);
+    let description = export.description(skill, tool.definition);
+    let schema = serde_json::from_str(tool.input_schema).unwrap_or(RawValue::NULL);
     let plain = Function {
         kind: None,
         name,
