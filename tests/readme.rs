@@ -134,6 +134,9 @@ fn the_limits_on_their_page_are_the_defaults() {
         approval_ttl,
         view_cache,
         audit_queue,
+        contents_waiting,
+        contents_kept,
+        contents_retention,
         ..
     } = Limits::default();
     let rows = [
@@ -164,6 +167,9 @@ fn the_limits_on_their_page_are_the_defaults() {
         ("approval_ttl", time(approval_ttl)),
         ("view_cache", bytes(view_cache)),
         ("audit_queue", audit_queue.to_string()),
+        ("contents_waiting", bytes(contents_waiting)),
+        ("contents_kept", bytes(contents_kept)),
+        ("contents_retention", time(contents_retention)),
     ];
     let limits = text("skills-engine/src/docs/limits.md");
     for (field, value) in &rows {

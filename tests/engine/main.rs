@@ -11,6 +11,7 @@
 
 mod approvals;
 mod attributes;
+mod audit_content;
 mod audit_outage;
 mod audit_trail;
 mod building;

@@ -178,6 +178,9 @@ limits! {
     time approval_ttl: "limits.approval_ttl" "SKILLS_ENGINE_LIMITS__APPROVAL_TTL" "15m",
     count view_cache: "limits.view_cache" "SKILLS_ENGINE_LIMITS__VIEW_CACHE" "67108864",
     count audit_queue: "limits.audit_queue" "SKILLS_ENGINE_LIMITS__AUDIT_QUEUE" "65536",
+    count contents_waiting: "limits.contents_waiting" "SKILLS_ENGINE_LIMITS__CONTENTS_WAITING" "67108864",
+    count contents_kept: "limits.contents_kept" "SKILLS_ENGINE_LIMITS__CONTENTS_KEPT" "67108864",
+    time contents_retention: "limits.contents_retention" "SKILLS_ENGINE_LIMITS__CONTENTS_RETENTION" "720h",
 }
 
 fn governance() -> Vec<Row> {

@@ -235,9 +235,30 @@ mod tests {
                     digest,
                     bytes: 9,
                     timed_out: vec![name()],
+                    contents: None,
                 },
                 "view",
                 serde_json::json!({"digest": digest_text, "bytes": 9, "timed_out": [hostile]}),
+            ),
+            (
+                AuditKind::View {
+                    digest,
+                    bytes: 9,
+                    timed_out: Vec::new(),
+                    contents: Some(super::super::ViewContents::dropped()),
+                },
+                "view",
+                serde_json::json!({"digest": digest_text, "bytes": 9, "contents": "dropped"}),
+            ),
+            (
+                AuditKind::SkillEvent {
+                    skill: "helpdesk".into(),
+                    member: "get_faq".into(),
+                    event: "read".into(),
+                    data: serde_json::value::to_raw_value(hostile).unwrap(),
+                },
+                "skill_event",
+                serde_json::json!({"skill": "helpdesk", "member": "get_faq", "event": "read", "data": hostile}),
             ),
             (
                 AuditKind::TurnEnded {

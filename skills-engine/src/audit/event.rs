@@ -4,7 +4,7 @@ use std::sync::Arc;
 use serde_json::value::RawValue;
 
 use super::json::cut;
-use super::{ApprovalOutcome, ApprovalSubject, ChainHead, HookFailure};
+use super::{ApprovalOutcome, ApprovalSubject, ChainHead, HookFailure, ViewContents};
 use crate::skill::{Actor, Code, Level, SessionScope, Span, Timestamp, TurnId};
 
 /// Characters of a name that came from outside, such as the name of a tool a model made up.
@@ -173,6 +173,8 @@ pub enum AuditKind {
         bytes: u64,
         /// Names of the attributes that were too late, 64 of them at most.
         timed_out: Vec<Arc<str>>,
+        /// What it showed, where the trail keeps that.
+        contents: Option<ViewContents>,
     },
     /// A turn ended.
     TurnEnded {

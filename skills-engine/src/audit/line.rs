@@ -4,7 +4,7 @@ use super::approval::write_approval;
 use super::event::NAME_LENGTH;
 use super::json::{Object, TimeText, hex, number, text};
 use super::record::{Header, VERSION};
-use super::{AuditEvent, AuditKind, ChainHead};
+use super::{AuditEvent, AuditKind, ChainHead, ViewContents};
 use crate::skill::{Code, Span, Timestamp};
 
 /// Names of late attributes that one record holds.
@@ -84,6 +84,7 @@ fn write_fields(fields: &mut Object<'_>, kind: &AuditKind, reason: usize) {
             digest,
             bytes,
             timed_out,
+            contents,
         } => {
             fields.hex("digest", digest);
             fields.number("bytes", *bytes);
@@ -92,6 +93,9 @@ fn write_fields(fields: &mut Object<'_>, kind: &AuditKind, reason: usize) {
                 list(out, timed_out.iter().take(TIMED_OUT), |out, name| {
                     text(out, name, NAME_LENGTH);
                 });
+            }
+            if let Some(contents) = contents {
+                write_contents(fields, contents);
             }
         }
         AuditKind::TurnEnded { views, outcome } => {
@@ -204,6 +208,18 @@ fn write_of_engine(fields: &mut Object<'_>, kind: &AuditKind) {
         }
         _ => {}
     }
+}
+
+fn write_contents(fields: &mut Object<'_>, contents: &ViewContents) {
+    let Some(digests) = contents.digests() else {
+        fields.word("contents", "dropped");
+        return;
+    };
+    let mut object = Object::begin(fields.key("contents"));
+    object.hex("snapshots", &digests.snapshots);
+    object.hex("prompt", &digests.prompt);
+    object.hex("tools", &digests.tools);
+    object.end();
 }
 
 fn write_visibility(fields: &mut Object<'_>, kind: &AuditKind) {

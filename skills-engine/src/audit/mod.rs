@@ -3,6 +3,7 @@
 mod approval;
 mod chain;
 mod commit;
+mod contents;
 mod event;
 mod file;
 mod heads;
@@ -23,6 +24,11 @@ mod verify;
 mod writer;
 
 pub use self::approval::{ApprovalOutcome, ApprovalSubject};
+pub(crate) use self::contents::ContentSource;
+pub use self::contents::{
+    AuditContent, AuditContents, AuditDetail, ContentDigests, ContentStore, ContentsHealth,
+    MalformedContent, MemoryContents, ViewContents,
+};
 pub use self::event::{AuditEvent, AuditKind, Observed, TurnOutcome, VisibilityOutcome};
 pub use self::health::{AuditHealth, SinkHealth};
 pub use self::hook::HookFailure;

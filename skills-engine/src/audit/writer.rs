@@ -8,6 +8,7 @@ use futures_util::FutureExt;
 use futures_util::future::{Either, select};
 
 use super::chain::Chains;
+use super::contents::compose_contents;
 use super::outage::{Outage, pause_after};
 use super::queue::{Item, Queue};
 use super::{AuditError, AuditEvent, AuditKind, AuditRecord, AuditSink};
@@ -52,6 +53,7 @@ impl Writer {
     async fn write_all(&mut self) -> Result<(), Abandoned> {
         let mut ends = Vec::new();
         while poll_fn(|cx| self.queue.poll_take(cx, &mut self.batch.items, &mut ends)).await {
+            compose_contents(&self.batch.items).await;
             self.seal_items();
             self.store().await?;
             ends.drain(..).for_each(|end| self.chains.forget(&end));

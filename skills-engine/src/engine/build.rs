@@ -15,7 +15,10 @@ use super::sessions::Sessions;
 use super::settled::Settled;
 use super::telling::Telling;
 use super::{Engine, EngineBuilder};
-use crate::audit::{AuditEvent, AuditKind, AuditLog, AuditSink, MemoryRing};
+use crate::audit::{
+    AuditContents, AuditDetail, AuditEvent, AuditKind, AuditLog, AuditSink, MemoryContents,
+    MemoryRing,
+};
 use crate::registry::{BuildError, Registry};
 use crate::skill::{Actor, Clock, Make, Skill, SkillEntry, SkillType, check_skill_id, nearest};
 use crate::snapshot::{BlockingPool, bound_constants};
@@ -60,6 +63,8 @@ impl EngineBuilder {
             clock,
             store,
             mut sinks,
+            audit_detail,
+            contents,
             telling,
             search,
             approvals,
@@ -89,6 +94,14 @@ impl EngineBuilder {
             sessions: Sessions::default(),
             store,
             audit,
+            contents: match audit_detail {
+                AuditDetail::Digest => None,
+                AuditDetail::Content => {
+                    let kept = || Arc::new(MemoryContents::new(limits.contents_kept)) as _;
+                    let contents = contents.unwrap_or_else(kept);
+                    Some(AuditContents::start(contents, Arc::clone(&clock), &limits))
+                }
+            },
             clock: Arc::clone(&clock),
             pool: BlockingPool::new(limits.blocking_threads),
             limits,

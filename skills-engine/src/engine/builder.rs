@@ -7,7 +7,7 @@ use super::approval::ApprovalHandler;
 use super::search::{SkillSearch, TermSearch};
 use super::settings::Settings;
 use super::telling::Telling;
-use crate::audit::{AuditKey, AuditSink};
+use crate::audit::{AuditDetail, AuditKey, AuditSink, ContentStore};
 use crate::prompt::PromptComposer;
 use crate::session::{PslControl, PslPolicy, Role, StandardPolicy, VisibilityStore};
 use crate::skill::{Clock, Limits, Resources, Skill, SkillEntry, SkillType, SystemClock};
@@ -38,6 +38,8 @@ pub struct EngineBuilder {
     pub(super) store: Arc<dyn VisibilityStore>,
     pub(super) sinks: Vec<Arc<dyn AuditSink>>,
     pub(super) audit_key: Option<AuditKey>,
+    pub(super) audit_detail: AuditDetail,
+    pub(super) contents: Option<Arc<dyn ContentStore>>,
     pub(super) telling: Telling,
     pub(super) search: Arc<dyn SkillSearch>,
     pub(super) roles: Vec<(String, Role)>,
@@ -66,6 +68,8 @@ impl Default for EngineBuilder {
             store: Arc::new(MemoryStore::default()),
             sinks: Vec::new(),
             audit_key: None,
+            audit_detail: AuditDetail::default(),
+            contents: None,
             telling: Telling::standard(),
             search: Arc::new(TermSearch::default()),
             roles: Vec::new(),
@@ -203,6 +207,18 @@ impl EngineBuilder {
     /// Sets the key that makes the audit chain proof against more than accidents.
     pub fn audit_key(mut self, key: AuditKey) -> Self {
         self.audit_key = Some(key);
+        self
+    }
+
+    /// Sets whether the audit trail keeps what models were shown, or digests alone. The default is digests.
+    pub fn audit_detail(mut self, detail: AuditDetail) -> Self {
+        self.audit_detail = detail;
+        self
+    }
+
+    /// Sets where it is kept what models were shown, if it is. The default is this process's memory.
+    pub fn audit_contents(mut self, store: Arc<dyn ContentStore>) -> Self {
+        self.contents = Some(store);
         self
     }
 

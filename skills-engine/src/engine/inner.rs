@@ -14,7 +14,7 @@ use super::governance::Governance;
 use super::refresh::Sources;
 use super::search::SkillSearch;
 use super::sessions::{Added, Sessions};
-use crate::audit::{AuditKind, AuditLog};
+use crate::audit::{AuditContents, AuditKind, AuditLog};
 use crate::session::{SessionKey, VisibilityStore};
 use crate::skill::{Actor, Clock, Code, Fault, Limits, Principal, SessionId, SessionScope, within};
 use crate::snapshot::BlockingPool;
@@ -27,6 +27,8 @@ pub(crate) struct EngineInner {
     pub(super) sessions: Sessions,
     pub(super) store: Arc<dyn VisibilityStore>,
     pub(super) audit: AuditLog,
+    /// Where it is kept what views showed.
+    pub(super) contents: Option<AuditContents>,
     pub(super) clock: Arc<dyn Clock>,
     pub(super) limits: Limits,
     pub(super) pool: BlockingPool,

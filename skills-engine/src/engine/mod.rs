@@ -11,6 +11,7 @@ mod calls;
 mod cell;
 mod change;
 mod child;
+mod contents;
 mod control;
 mod dropped;
 mod epoch;
@@ -166,6 +167,9 @@ impl Engine {
     /// `audit_unavailable` when a sink has not taken everything.
     pub async fn shutdown(&self) -> Result<(), Fault> {
         self.inner.audit.flush().await;
+        if let Some(contents) = &self.inner.contents {
+            contents.flush().await;
+        }
         let health = self.inner.audit.health();
         let failed = health
             .sinks

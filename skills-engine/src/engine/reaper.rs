@@ -21,6 +21,9 @@ pub(super) async fn reap(engine: Weak<EngineInner>, clock: Arc<dyn Clock>, every
             return;
         };
         engine.sweep().await;
+        if let Some(contents) = &engine.contents {
+            contents.purge().await;
+        }
     }
 }
 

@@ -309,7 +309,7 @@ impl Turn {
         }
     }
 
-    fn record_view(&self, view: &View) {
+    fn record_view(&self, view: &Arc<View>) {
         if self.is_preview {
             return;
         }
@@ -330,6 +330,7 @@ impl Turn {
             digest: *view.digest(),
             bytes,
             timed_out,
+            contents: engine.contents_of(view, bytes),
         };
         engine
             .audit

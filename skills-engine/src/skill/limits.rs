@@ -62,6 +62,12 @@ pub struct Limits {
     pub view_cache: usize,
     /// Audit records that wait for a sink; more are counted and dropped.
     pub audit_queue: usize,
+    /// Bytes of the views whose texts wait to be kept with the audit trail; those of more are counted and dropped.
+    pub contents_waiting: usize,
+    /// Bytes of the texts of views that are kept in memory, compressed.
+    pub contents_kept: usize,
+    /// How long the texts of views are kept after they were last shown.
+    pub contents_retention: Duration,
 }
 
 impl Default for Limits {
@@ -94,6 +100,9 @@ impl Default for Limits {
             approval_ttl: Duration::from_secs(15 * 60),
             view_cache: 64 << 20,
             audit_queue: 65_536,
+            contents_waiting: 64 << 20,
+            contents_kept: 64 << 20,
+            contents_retention: Duration::from_secs(30 * 24 * 3_600),
         }
     }
 }

@@ -80,6 +80,9 @@ limits! {
     "limits.approval_ttl" is Time approval_ttl,
     "limits.view_cache" is Count view_cache,
     "limits.audit_queue" is Count audit_queue,
+    "limits.contents_waiting" is Count contents_waiting,
+    "limits.contents_kept" is Count contents_kept,
+    "limits.contents_retention" is Time contents_retention,
 }
 
 /// The names of all limits' keys.
