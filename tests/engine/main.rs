@@ -45,6 +45,7 @@ mod review_registry;
 mod review_rule;
 mod rule;
 mod same_bytes;
+mod sensitive;
 mod session;
 mod sessions;
 mod settings;
