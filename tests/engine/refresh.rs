@@ -126,7 +126,7 @@ async fn a_turn_closes_what_it_sees_though_a_refresh_took_it_away() {
     let session = session(&engine).await;
     let mut turn = turn(&session).await;
     shelf.put([]);
-    engine.refresh().await.unwrap();
+    drop(engine.refresh().await.unwrap());
     let view = turn.view().await.unwrap();
     assert_eq!(tools(&view), ["deploy__plan", "notes__list"]);
     let wish = r#"{"skill_id": "deploy", "level": "METADATA"}"#;

@@ -28,7 +28,7 @@ async fn se28_lists_that_look_alike_when_written_in_a_row_are_not_the_same() {
         tools(&all.view().await.unwrap()),
         ["billing__status", "deploy__status"]
     );
-    for (number, hostile) in ["billing deploy", "billing  deploy", "billing deploy/status"]
+    for (number, hostile) in ["billing,deploy", "billing;deploy", "billing:deploy/status"]
         .into_iter()
         .enumerate()
     {

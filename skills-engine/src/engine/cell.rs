@@ -76,8 +76,8 @@ impl Cell {
 
     /// The session that this one is a child of.
     pub(super) fn parent(&self) -> Option<Arc<Self>> {
-        let states = lock(&self.states);
-        let parent = states.access.as_ref()?.parent.as_ref()?;
+        let access = self.access()?;
+        let parent = access.parent.as_ref()?;
         Some(Arc::clone(&parent.cell))
     }
 

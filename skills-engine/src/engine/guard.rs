@@ -147,14 +147,13 @@ impl Control<'_> {
     /// The same with the rights of this moment: those it began with may not hold any more once it has waited.
     pub(super) fn renewed(&self) -> Control<'_> {
         let access = self.cell.access();
-        let rights = match self.turn {
-            Some(turn) => turn.with_rights(access.as_ref(), Arc::clone),
-            None => {
-                let resolved = self
-                    .engine
-                    .resolve(self.epoch, self.cell, access.as_ref(), &[]);
-                resolved.rights
-            }
+        let rights = if let Some(turn) = self.turn {
+            turn.with_rights(access.as_ref(), Arc::clone)
+        } else {
+            let resolved = self
+                .engine
+                .resolve(self.epoch, self.cell, access.as_ref(), &[]);
+            resolved.rights
         };
         Control {
             rights,

@@ -14,7 +14,7 @@ use crate::stage::{self, Stage, level, settle};
 
 #[tokio::test]
 async fn se31_a_child_has_no_control_that_its_parent_has_not() {
-    let opener = made::tool("open_billing", |cx: ToolContext| async move {
+    let teller = made::tool("open_billing", |cx: ToolContext| async move {
         let wish = SetVisibility::new("billing", Level::Context);
         cx.visibility().set(wish).await.map(|_| "opened")
     });
@@ -22,7 +22,7 @@ async fn se31_a_child_has_no_control_that_its_parent_has_not() {
     let build = || async {
         bare()
             .with_skill(skill("billing"))
-            .with_skill(made::skill("opener", [opener.clone()]))
+            .with_skill(made::skill("opener", [teller.clone()]))
             .build()
             .await
             .unwrap()
@@ -38,12 +38,12 @@ async fn se31_a_child_has_no_control_that_its_parent_has_not() {
         let mut work = turn(&child).await;
         work.view().await.unwrap();
         parent.psl_control(PslControl::HostOnly);
-        let opened = call(&mut work, "opener__open_billing", "{}").await;
+        let answered = call(&mut work, "opener__open_billing", "{}").await;
         assert!(
-            opened.text().contains("not_permitted")
-                || opened.text().contains("opens and closes no skills"),
+            answered.text().contains("not_permitted")
+                || answered.text().contains("opens and closes no skills"),
             "{}",
-            opened.text()
+            answered.text()
         );
         assert!(child.state().standing("billing").grants().is_empty());
     }

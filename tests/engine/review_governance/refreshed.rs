@@ -61,7 +61,7 @@ async fn se31_a_tool_that_a_refresh_adds_is_none_that_the_parents_turn_selected(
     let parent = session.turn("narrow").await.unwrap();
     let child = parent.child().await.unwrap();
     shelf.put(shop(&["look", "act", "wipe"]));
-    engine.refresh().await.unwrap();
+    drop(engine.refresh().await.unwrap());
     let mut work = child.turn("wide").await.unwrap();
     assert_eq!(tools(&work.view().await.unwrap()), ["shop__look"]);
     for name in ["shop__act", "shop__wipe"] {
@@ -98,7 +98,7 @@ async fn se30_the_approval_of_a_turns_own_tool_is_for_no_registered_one_of_its_n
     drop(first);
 
     shelf.put(SkillBuilder::new("shop").tool(wipe()));
-    engine.refresh().await.unwrap();
+    drop(engine.refresh().await.unwrap());
     let mut second = turn(&session).await;
     let fault = second.resume(&approved).await.unwrap_err();
     assert_eq!(fault.code, Code::Conflict, "{fault}");
@@ -145,7 +145,7 @@ async fn what_one_task_changes_counts_at_once_whatever_others_do() {
                 } else {
                     &["look", "act"]
                 }));
-                engine.refresh().await.unwrap();
+                drop(engine.refresh().await.unwrap());
                 tokio::task::yield_now().await;
             }
         })

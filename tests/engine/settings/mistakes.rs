@@ -410,7 +410,7 @@ async fn an_id_or_a_package_that_is_not_there_fails_the_build() {
 }
 
 /// What is said of a pattern that is none, after the pattern.
-const PATTERN: &str = "is no pattern. Write `skill` for all of a skill, `skill/member` for one tool or attribute of it, or \
+const PATTERN: &str = "is no pattern. Write `skill` or `skill/*` for all of a skill, `skill/member` for one tool or attribute of it, or \
      `*` for everything";
 
 #[test]
