@@ -6,7 +6,7 @@ use super::epoch::Epoch;
 use super::inner::EngineInner;
 use super::rights::{Rights, RightsBuilder};
 use super::turn_core::TurnCore;
-use crate::session::{AllowList, MemberFacts, TurnStanding, effective, is_opened};
+use crate::session::{AllowList, Grant, MemberFacts, TurnStanding, effective, is_opened};
 use crate::skill::Timestamp;
 
 /// Rights, and what they were worked out from: as long as that stands they hold.
@@ -127,7 +127,10 @@ impl EngineInner {
         let mut seen = parent.seen(None);
         let (state, access) = parent.cell.standing();
         let now = self.clock.now();
-        seen.expires = state.next_expiry().filter(|expires| *expires > now);
+        // What ended already may stand in the state until somebody settles it.
+        let grants = state.skills().flat_map(|(_, standing)| standing.grants());
+        let ends = grants.filter_map(Grant::expires_at);
+        seen.expires = ends.filter(|expires| *expires > now).min();
         let turn = parent.live_turn();
         let of_parent = match &turn {
             Some(turn) if std::ptr::eq(Arc::as_ptr(&turn.epoch), epoch) => {

@@ -1,8 +1,12 @@
 //! Child sessions.
 
-use skills_engine::Level;
+use std::sync::Arc;
+use std::time::Duration;
+
 use skills_engine::skill::{Code, TurnRequest};
-use tests::{open, session, tools, turn};
+use skills_engine::testing::ManualClock;
+use skills_engine::{Level, Span};
+use tests::{open, session, tools, turn, until};
 
 use super::{assert_absent, built, calls, opens, two_skills};
 
@@ -81,4 +85,31 @@ async fn se31_the_lists_of_a_request_hold_for_children_that_outlive_its_turn() {
     drop(parent);
     let mut work = turn(&child).await;
     assert_absent(&mut work, "billing").await;
+}
+
+#[tokio::test]
+async fn se31_what_a_parent_has_open_for_a_time_ends_for_its_child_too_whatever_ended_before() {
+    let clock = ManualClock::default();
+    let engine = built(two_skills().clock(Arc::new(clock.clone()))).await;
+    let session = session(&engine).await;
+    let for_seconds = |seconds| Span::Ttl(Duration::from_secs(seconds));
+    let pass = async |seconds| {
+        until(|| clock.sleepers() >= 1).await;
+        clock.advance(Duration::from_secs(seconds));
+    };
+    for (skill, seconds) in [("billing", 1), ("deploy", 2)] {
+        let open = session.open(skill, Level::Context, for_seconds(seconds), "");
+        open.await.unwrap();
+    }
+    let child = session.child().await.unwrap();
+    open(&child, "deploy", Level::Complete).await;
+    pass(1).await;
+    // Nobody has looked at the parent since, so that what ended still stands there.
+    let mut work = turn(&child).await;
+    let view = work.view().await.unwrap();
+    assert_eq!(view.level("deploy"), Some(Level::Context));
+    pass(1).await;
+    assert_eq!(calls(&mut work, "deploy__plan").await, Err(Code::Hidden));
+    let view = work.view().await.unwrap();
+    assert_eq!(view.level("deploy"), Some(Level::Metadata));
 }
