@@ -289,6 +289,7 @@ impl Asking<'_> {
         let made = catch_unwind(AssertUnwindSafe(|| {
             let mut schemas = SchemaCache::default();
             let mut names = HashSet::new();
+            let (mut bytes, most_bytes) = (0_usize, self.engine.limits.view_attributes);
             tools
                 .iter()
                 .map(|tool| {
@@ -303,6 +304,14 @@ impl Asking<'_> {
                     }
                     let schema = schemas.input_schema(&tool.schema_source());
                     let input_schema = schema.map_err(|fault| unusable(fault.message))?;
+                    let definition = &tool.definition;
+                    let title = definition.title.as_deref().unwrap_or_default();
+                    bytes += title.len() + definition.description.len() + input_schema.len();
+                    if bytes > most_bytes {
+                        return Err(unusable(format!(
+                            "the descriptions and schemas of its tools have more than {most_bytes} bytes"
+                        )));
+                    }
                     let tool = RegisteredTool {
                         skill,
                         name: own.into(),

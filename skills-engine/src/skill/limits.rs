@@ -12,7 +12,8 @@ pub struct Limits {
     pub result: usize,
     /// One attribute's value, as JSON text; and what one skill's hook gives as instructions, where longer ones are cut.
     pub attribute: usize,
-    /// The values of all attributes of one view.
+    /// The values of all attributes of one view; and the descriptions and schemas of the tools that one skill's hook
+    /// gives.
     pub view_attributes: usize,
     /// Characters of a string inside an attribute's value; longer ones are cut and marked.
     pub max_string_length: usize,

@@ -288,11 +288,14 @@ async fn tools_that_cannot_be_taken_leave_the_skill_out() {
             .unwrap()
         })
         .collect::<Vec<_>>();
+    let description = "long ".repeat(60_000);
+    let long = Tool::new("long", description, |_: NoArguments, _| async { "" });
     for (name, given) in [
         ("a registered tool's name", vec![own("extra"), own("look")]),
         ("a name twice", vec![own("one"), own("one")]),
         ("an illegal name", vec![own("no spaces")]),
         ("too many", many),
+        ("too long", vec![own("extra"), long]),
     ] {
         let taking = move |_: &TurnRequest| ToolSelection::replace(given.clone());
         let engine = built([desk("desk").dynamic_tools(taking), desk("other")]).await;
