@@ -345,6 +345,33 @@ async fn se27_observers_look_and_operators_act_and_the_audit_names_both() {
 }
 
 #[tokio::test]
+async fn se32_whoever_looks_on_is_shown_no_sensitive_value() {
+    let pin = Attribute::constant("pin", "", &"marker-4711").unwrap();
+    let code = Attribute::live("code", "", |_| "marker-4712");
+    let vault = SkillBuilder::new("vault")
+        .attribute(pin.sensitive().level(Level::Metadata))
+        .attribute(code.sensitive().level(Level::Metadata));
+    let engine = built(bare().with_skill(vault.build().unwrap())).await;
+    let session = session(&engine).await;
+    let own = turn(&session).await.view().await.unwrap();
+    assert_eq!(own.system_prompt().matches("marker-471").count(), 2);
+    let watcher = Principal::new("wendy", ["observer"]);
+    let foreign = engine.foreign_session(&watcher, "ada", "s1").unwrap();
+    let seen = foreign.view().await.unwrap();
+    let shown = [
+        seen.system_prompt().to_owned(),
+        format!("{:?}", seen.prompt()),
+        seen.snapshots(),
+        seen.tools_json(Dialect::Mcp).to_owned(),
+        format!("{seen:?}"),
+    ];
+    for text in shown {
+        assert!(!text.contains("marker"), "{text}");
+    }
+    assert!(seen.system_prompt().contains("pin"));
+}
+
+#[tokio::test]
 async fn se28_lists_intersect_and_an_empty_one_allows_nothing() {
     let engine = built(two_skills()).await;
     let session = session(&engine).await;

@@ -303,14 +303,21 @@ impl Model {
     }
 
     fn lets_model(&self, session: usize) -> bool {
-        let Session { roles, control, .. } = &self.sessions[session];
-        [control, &self.universe.control]
-            .into_iter()
-            .all(|control| match control {
-                Control::Model => true,
-                Control::HostOnly => false,
-                Control::Roles(named) => named.iter().any(|role| roles.contains(role)),
-            })
+        let Session {
+            parent,
+            roles,
+            control,
+            ..
+        } = &self.sessions[session];
+        let lets = |control: &Control| match control {
+            Control::Model => true,
+            Control::HostOnly => false,
+            Control::Roles(named) => named.iter().any(|role| roles.contains(role)),
+        };
+        // The model of a child may do nothing that its parent's may not.
+        lets(control)
+            && lets(&self.universe.control)
+            && parent.is_none_or(|parent| self.lets_model(parent.session))
     }
 
     /// The highest level that the roles of a session's principal give with a pattern that counts.
