@@ -126,6 +126,7 @@ impl SecretDigest {
     }
 
     /// With a key that nobody else has.
+    #[cfg(any(test, feature = "testing"))]
     pub(crate) fn random() -> Self {
         Self(ArgumentDigest::random().ok())
     }
