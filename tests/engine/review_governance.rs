@@ -68,3 +68,21 @@ async fn looking_into_a_session_does_not_keep_it_alive() {
     settle().await;
     assert_eq!(stage.engine.session_count(), 0);
 }
+
+#[tokio::test]
+async fn what_is_set_for_a_session_that_has_ended_is_not_written_down_as_its_successors() {
+    let stage = Stage::new().await;
+    let ended = stage.session("s1").await;
+    ended.end("done").await.unwrap();
+    let next = stage.session("s1").await;
+    ended.set_roles(["admin"]);
+    ended.allow(["alpha"]).unwrap();
+    assert_eq!(next.principal().roles().count(), 0);
+    stage.engine.audit().flush().await;
+    let entries = stage.sink.entries();
+    assert!(entries.iter().all(|entry| entry.kind != "access_changed"));
+    next.set_roles(["admin"]);
+    stage.engine.audit().flush().await;
+    let entries = stage.sink.entries();
+    assert!(entries.iter().any(|entry| entry.kind == "access_changed"));
+}

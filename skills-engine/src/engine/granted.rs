@@ -103,6 +103,10 @@ impl EngineInner {
     pub(super) fn record_access(&self, cell: &Arc<Cell>, actor: Actor) {
         /// Texts that a record holds of each list.
         const MOST: usize = 64;
+        if cell.has_ended() {
+            // It has no effect any more, and would pass for one on the next session of that name.
+            return;
+        }
         let principal = cell.principal();
         let access = cell.access();
         let lists = access.as_ref().map_or(&[][..], |access| &access.lists);
