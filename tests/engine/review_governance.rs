@@ -1,6 +1,7 @@
 //! Who may, under attack: names made to pass for others, and changes in the middle of a wait.
 
 mod children;
+mod dropped;
 mod openings;
 mod refreshed;
 
