@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use skills_engine::engine::RefreshReport;
-use skills_engine::skill::{BoxFuture, BuiltSkill, Code, Fault, Skill, SkillBuilder};
+use skills_engine::skill::{Attribute, BoxFuture, BuiltSkill, Code, Fault, Skill, SkillBuilder};
 use skills_engine::source::SkillSource;
 use skills_engine::testing::ManualClock;
 use skills_engine::{Engine, Level, Principal};
@@ -114,6 +114,26 @@ async fn a_turn_keeps_what_it_began_with_and_the_next_one_sees_the_refresh() {
     // Nothing new is nothing changed.
     assert_eq!(engine.refresh().await.unwrap(), RefreshReport::default());
     assert!(last.view().await.unwrap().is_unchanged());
+}
+
+#[tokio::test]
+async fn a_sensitive_value_that_changed_is_a_change() {
+    let vault = |code: u32| {
+        let code = Attribute::constant("code", "", &code).unwrap().sensitive();
+        let vault = SkillBuilder::new("vault").attribute(code.level(Level::Metadata));
+        vault.build().unwrap()
+    };
+    let shelf = Shelf::new("shelf", [vault(1)]);
+    let engine = engine(&shelf).await;
+    let session = session(&engine).await;
+    let view = turn(&session).await.view().await.unwrap();
+    shelf.put([vault(1)]);
+    assert_eq!(engine.refresh().await.unwrap(), RefreshReport::default());
+    shelf.put([vault(2)]);
+    assert_eq!(engine.refresh().await.unwrap().changed, ["vault"]);
+    let changed = turn(&session).await.view().await.unwrap();
+    assert!(changed.system_prompt().contains("- code = 2\n"));
+    assert_ne!(changed.digest(), view.digest());
 }
 
 #[tokio::test]

@@ -152,16 +152,7 @@ impl Epoch {
 
 /// Stands for the values of sensitive constants, which are not in the digest of their registry.
 fn sealed(registry: &Registry, secrets: &SecretDigest) -> Option<[u8; 32]> {
-    let mut values = Vec::new();
-    for (index, attribute) in (0_u32..).zip(&registry.attributes) {
-        if let Some(value) = attribute.reader.constant()
-            && attribute.definition.sensitive
-        {
-            values.extend_from_slice(&index.to_le_bytes());
-            values.extend_from_slice(&(value.len() as u64).to_le_bytes());
-            values.extend_from_slice(value.as_bytes());
-        }
-    }
+    let values = registry.sensitive_constants();
     (!values.is_empty()).then(|| secrets.digest(&values))
 }
 

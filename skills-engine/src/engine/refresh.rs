@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt as _;
+use sha2::{Digest as _, Sha256};
 
 use super::Engine;
 use super::epoch::Epoch;
@@ -350,7 +351,12 @@ impl<'a> Intake<'a> {
         bound_constants(&mut registry, self.limits, false)
             .map_err(|error| error.problems().to_vec())?;
         crate::tools::Catalogue::new(&registry, ExportOptions::default())?;
-        Ok(registry.digest)
+        // It is compared and never shown, so it may cover what the digest of a registry does not.
+        let whole = Sha256::new_with_prefix(registry.digest);
+        Ok(whole
+            .chain_update(registry.sensitive_constants())
+            .finalize()
+            .into())
     }
 
     fn reserve(&mut self, skill: &Arc<dyn Skill>) {

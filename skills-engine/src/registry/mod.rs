@@ -107,6 +107,22 @@ impl Registry {
         instance.downcast().ok()
     }
 
+    /// The values of all sensitive constants, which are not in the digest, in a form that no other values have; empty
+    /// when there are none.
+    pub(crate) fn sensitive_constants(&self) -> Vec<u8> {
+        let mut values = Vec::new();
+        for (index, attribute) in (0_u32..).zip(&self.attributes) {
+            if let Some(value) = attribute.reader.constant()
+                && attribute.definition.sensitive
+            {
+                values.extend_from_slice(&index.to_le_bytes());
+                values.extend_from_slice(&(value.len() as u64).to_le_bytes());
+                values.extend_from_slice(value.as_bytes());
+            }
+        }
+        values
+    }
+
     pub(crate) fn find(&self, id: &str) -> Option<(SkillIndex, &RegisteredSkill)> {
         let index = self
             .skills
