@@ -420,6 +420,41 @@ async fn se28_lists_intersect_and_an_empty_one_allows_nothing() {
 }
 
 #[tokio::test]
+async fn se28_with_single_members_named_the_instructions_do_not_show() {
+    let told = deploy("deploy").instructions("Ask before you deploy.");
+    let asked = deploy("billing").dynamic_instructions(|_| Some("Ask before you bill.".to_owned()));
+    let engine = built(
+        bare()
+            .with_skill(told.build().unwrap())
+            .with_skill(asked.build().unwrap())
+            .role("all", |role| role.allow("*", Level::Complete))
+            .role("one", |role| {
+                role.allow("deploy/plan", Level::Complete)
+                    .allow("billing/plan", Level::Complete)
+            }),
+    )
+    .await;
+    let session = engine.session(Principal::new("ada", ["all"]), "s1").await;
+    let session = session.unwrap();
+    open(&session, "deploy", Level::Context).await;
+    open(&session, "billing", Level::Context).await;
+    let mut turn = turn(&session).await;
+    let shown = |view: &View| {
+        let all = [view.system_prompt(), &view.snapshots()].concat();
+        all.matches("Ask before").count()
+    };
+    assert_eq!(shown(&turn.view().await.unwrap()), 4);
+    session.set_roles(["one"]);
+    let view = turn.view().await.unwrap();
+    assert_eq!(shown(&view), 0);
+    assert_eq!(tools(&view), ["deploy__plan", "billing__plan"]);
+    session.set_roles(["all"]);
+    assert_eq!(shown(&turn.view().await.unwrap()), 4);
+    session.allow(["deploy/plan", "billing"]).unwrap();
+    assert_eq!(shown(&turn.view().await.unwrap()), 2);
+}
+
+#[tokio::test]
 async fn se29_what_the_host_holds_and_limits_stands_against_the_model() {
     let engine = built(two_skills()).await;
     let session = session(&engine).await;

@@ -32,6 +32,8 @@ struct SkillRight {
     parent: Option<Level>,
     /// Whether some members are let through and others are not.
     is_partial: bool,
+    /// Whether only single members of it are named, by a role or a list: its instructions are not.
+    is_named_in_part: bool,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -89,6 +91,11 @@ impl Rights {
     /// Whether some members of a skill are let through and others are not.
     pub(crate) fn is_partial(&self, skill: SkillIndex) -> bool {
         self.skills[skill as usize].is_partial
+    }
+
+    /// Whether the instructions of a skill go with it: not where only single members are named.
+    pub(crate) fn has_instructions(&self, skill: SkillIndex) -> bool {
+        !self.skills[skill as usize].is_named_in_part
     }
 
     /// What the rule needs to know of a skill.
@@ -206,6 +213,7 @@ impl<'a> RightsBuilder<'a> {
             };
             let right = &mut self.skills[index as usize];
             right.role = Some(of_skill.most).filter(|level| *level < Level::Complete);
+            right.is_named_in_part |= of_skill.whole.is_none();
             if of_skill.is_even() {
                 continue;
             }
@@ -230,11 +238,14 @@ impl<'a> RightsBuilder<'a> {
             match list.coverage(&skill.id) {
                 Coverage::Whole => {}
                 Coverage::Nothing => self.deny(index, Why::NotListed),
-                Coverage::SomeMembers => self.members(index, |name, right| {
-                    if !list.covers(&skill.id, name) {
-                        right.denied.get_or_insert(Why::NotListed);
-                    }
-                }),
+                Coverage::SomeMembers => {
+                    self.skills[index as usize].is_named_in_part = true;
+                    self.members(index, |name, right| {
+                        if !list.covers(&skill.id, name) {
+                            right.denied.get_or_insert(Why::NotListed);
+                        }
+                    });
+                }
             }
         }
     }
@@ -255,6 +266,7 @@ impl<'a> RightsBuilder<'a> {
             let facts = rights.skill(registry, index);
             let (level, is_opened) = level(index, facts);
             let right = &mut self.skills[index as usize];
+            right.is_named_in_part |= !rights.has_instructions(index);
             right.parent = least(
                 right.parent,
                 Some(level).filter(|level| *level < Level::Complete),
@@ -304,6 +316,7 @@ impl<'a> RightsBuilder<'a> {
         for (index, registered) in (0..).zip(&registry.skills) {
             let is_partial = self.is_partial(&registered.tools, &registered.attributes);
             let right = &mut self.skills[index as usize];
+            let is_partial = is_partial || right.is_named_in_part;
             right.is_partial = is_partial;
             let right = *right;
             if right.denied.is_some() || is_partial || self.caps_what_is_shown(index) {
@@ -367,10 +380,11 @@ impl<'a> RightsBuilder<'a> {
         let level = |level: Option<Level>| level.map_or(0, |level| level as u8 + 1);
         let why = |why: Option<Why>| why.map_or(0, |why| why as u8 + 1);
         let mut bytes = Vec::with_capacity(
-            3 * self.skills.len() + 2 * (self.tools.len() + self.attributes.len()),
+            4 * self.skills.len() + 2 * (self.tools.len() + self.attributes.len()),
         );
         for right in &self.skills {
             bytes.extend([why(right.denied), level(right.role), level(right.parent)]);
+            bytes.push(u8::from(right.is_named_in_part));
         }
         for right in self.tools.iter().chain(&self.attributes) {
             bytes.extend([why(right.denied), level(right.ceiling)]);

@@ -197,7 +197,7 @@ impl Texts {
             tools: tools
                 .filter(|index| is_let_through(rights.tool(registry, *index)))
                 .collect(),
-            instructions: shown.level >= Level::Context,
+            instructions: shown.level >= Level::Context && rights.has_instructions(shown.skill),
         };
         let chosen = epoch.snapshots.select(material, visible);
         self.composer
@@ -250,7 +250,9 @@ impl Texts {
                 .filter(|index| is_let_through(rights.tool(registry, *index)))
                 .collect(),
             // Where CONTEXT was reached, and only there.
-            instructions: to >= Level::Context && from < Level::Context,
+            instructions: to >= Level::Context
+                && from < Level::Context
+                && rights.has_instructions(skill),
         };
         let chosen = epoch.snapshots.select(material, visible);
         self.composer

@@ -65,7 +65,7 @@ impl Layout {
             level,
             attributes: within(&self.attributes, registered.attributes.all()),
             tools: within(&self.tools, registered.tools.all()),
-            instructions: level >= Level::Context,
+            instructions: level >= Level::Context && self.rights.has_instructions(skill),
         };
         visible
             .tools
