@@ -193,7 +193,7 @@ async fn what_is_broken_is_told_and_its_last_good_version_stays() {
     let huge = "x".repeat(100_000);
     let values: Vec<_> = std::iter::repeat_n(huge, 10).collect();
     let broken = SkillBuilder::new("deploy")
-        .attribute(skills_engine::skill::Attribute::constant("values", "", &values).unwrap())
+        .attribute(Attribute::constant("values", "", &values).unwrap())
         .build()
         .unwrap();
     shelf.put([broken]);
