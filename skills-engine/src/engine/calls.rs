@@ -211,7 +211,7 @@ impl Turn {
             None => outcome,
             Some(redaction) => {
                 let member = Some(&*registered.name);
-                let place = RedactionPlace::new(skill, member, TextKind::Result);
+                let place = RedactionPlace::new(skill, member, TextKind::Output);
                 redaction.result(outcome, &place)
             }
         };

@@ -81,7 +81,7 @@ pub enum TextKind {
     /// A string, or the key of an object, in the value of an attribute.
     Value,
     /// A text, or a string in JSON, of the result of a tool, or its error.
-    Result,
+    Output,
     /// A string, or the key of an object, in an event that a skill writes into the audit trail.
     Event,
 }
@@ -258,7 +258,7 @@ mod tests {
     #[test]
     fn what_a_tool_gives_is_redacted_and_what_the_engine_says_is_not() {
         let redaction = Redaction::new(Arc::new(Hostile));
-        let place = RedactionPlace::new("desk", Some("find"), TextKind::Result);
+        let place = RedactionPlace::new("desk", Some("find"), TextKind::Output);
         let output = ToolOutput::text("secret")
             .and(ToolOutput::json(&["secret"]).unwrap())
             .and(ToolOutput::resource("secret", "secret"));

@@ -132,7 +132,7 @@ async fn results_errors_and_events_of_tools_are_redacted_too() {
         event.unwrap().fields["data"],
         json!({ "[redacted]": ["[redacted]", 1] })
     );
-    assert!(handed.count("desk Some(\"fail\") Result: plain") > 0);
+    assert!(handed.count("desk Some(\"fail\") Output: plain") > 0);
 }
 
 #[tokio::test]
