@@ -10,7 +10,7 @@ use super::governance::Governance;
 use super::rights::{Rights, RightsBuilder};
 use crate::registry::{RegisteredTool, SkillIndex, ToolIndex};
 use crate::session::{AllowList, MemberFacts, Why, least};
-use crate::skill::Level;
+use crate::skill::{Expose, Level, Timestamp};
 
 /// What the hooks of all skills made of one turn. It belongs to this turn alone.
 #[derive(Default)]
@@ -198,6 +198,7 @@ pub(super) fn turn_tool_facts(
     access: Option<&Arc<Access>>,
     lists: &[AllowList],
     tool: &RegisteredTool,
+    now: Timestamp,
 ) -> MemberFacts {
     let definition = &tool.definition;
     let mut facts = MemberFacts::new(definition.level, definition.expose);
@@ -229,6 +230,7 @@ pub(super) fn turn_tool_facts(
         parent.cell.access().as_ref(),
         &[],
         tool,
+        now,
     );
     facts.ceiling = least(facts.ceiling, of_parent.ceiling);
     let is_offered = parent.live_turn().is_none_or(|turn| {
@@ -236,7 +238,9 @@ pub(super) fn turn_tool_facts(
         let asked = turn.attached.as_deref().zip(found);
         asked.is_none_or(|(attached, (skill, _))| attached.offers(skill, &tool.name))
     });
-    if of_parent.denied.is_some() || !is_offered {
+    let host_only = epoch.registry.skill(tool.skill).definition().host_only;
+    let waits = host_only && definition.expose == Expose::Always && !parent.is_opened(id, now);
+    if of_parent.denied.is_some() || !is_offered || waits {
         facts.denied.get_or_insert(Why::Parent);
     }
     facts

@@ -76,6 +76,14 @@ impl Parent {
         (!turn.has_ended()).then_some(turn)
     }
 
+    /// Whether someone other than the model opened a skill there.
+    pub(super) fn is_opened(&self, skill: &str, now: Timestamp) -> bool {
+        let state = self.cell.published().1;
+        let of_turn = self.live_turn();
+        of_turn.is_some_and(|turn| turn.standing(skill, &state).is_opened_by_other)
+            || state.standing(skill).is_opened_by_other(now)
+    }
+
     fn seen(&self, expires: Option<Timestamp>) -> ParentSeen {
         ParentSeen {
             edition: self.cell.edition(),

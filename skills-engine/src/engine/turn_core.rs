@@ -98,8 +98,9 @@ impl TurnCore {
         {
             resolved.rights = attached.restrict(epoch, resolved.rights);
             let tools = attached.tools().iter();
+            let (governance, now) = (&engine.governance, engine.clock.now());
             let facts =
-                |tool| turn_tool_facts(&engine.governance, epoch, cell, access, &self.lists, tool);
+                |tool| turn_tool_facts(governance, epoch, cell, access, &self.lists, tool, now);
             resolved.turn_tools = tools.map(|(_, tool)| facts(tool)).collect();
         }
         resolved

@@ -3,7 +3,7 @@
 use serde::Deserialize;
 use skills_engine::Span;
 use skills_engine::engine::{ApprovalAnswer, LeavePending};
-use skills_engine::skill::{Hooks, NoArguments, Skill, SkillDefinition};
+use skills_engine::skill::{Expose, Hooks, NoArguments, Skill, SkillDefinition};
 
 use super::*;
 
@@ -469,4 +469,23 @@ async fn a_child_of_a_turn_sees_no_skill_that_does_not_support_the_turn() {
         let mut next = child.turn(tenant("acme")).await.unwrap();
         assert!(tools(&next.view().await.unwrap()).contains(&"shop__quote"));
     }
+}
+
+#[tokio::test]
+async fn a_child_sees_no_tool_of_a_turn_that_waits_for_the_host_in_its_parent() {
+    let guarded = desk("shop").host_only().dynamic_tools(|_: &TurnRequest| {
+        let page = Tool::new("page", "Pages.", |_: NoArguments, _| async { "paged" });
+        ToolSelection::replace([page.expose(Expose::Always)])
+    });
+    let engine = built([guarded]).await;
+    let session = session(&engine).await;
+    let child = session.child().await.unwrap();
+    open(&child, "shop", Level::Context).await;
+    let mut turn = tests::turn(&child).await;
+    assert_eq!(tools(&turn.view().await.unwrap()), [] as [&str; 0]);
+    open(&session, "shop", Level::Context).await;
+    assert_eq!(tools(&turn.view().await.unwrap()), ["shop__page"]);
+    session.clear("shop").await.unwrap();
+    let answer = call(&mut turn, "shop__page", "{}").await.outcome;
+    assert_eq!(answer.unwrap_err().code, Code::UnknownTool);
 }
