@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use super::{
-    Doer, Grant, GrantEnd, Hooked, Model, Parent, Reason, Refusal, Session, Turn, Verdict,
+    Doer, Eye, Grant, GrantEnd, Hooked, Model, Parent, Reason, Refusal, Session, Turn, Verdict,
 };
 use crate::machine::universe::{Actor, Control, Hook, Level, Pattern, SOURCED, Span};
 
@@ -68,7 +68,8 @@ impl Model {
                     now: time,
                     ..model.clone()
                 };
-                then.granted(then.eye(doer.session, turn), skill)
+                let eye = then.eye(doer.session, doer.turn);
+                then.granted(Eye { turn, ..eye }, skill)
             };
             // The turn may end at any moment, and its grants with it.
             [doer.turn, None]
