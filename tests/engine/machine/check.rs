@@ -196,7 +196,8 @@ impl World {
             prop_assert_eq!(snapshot.is_some(), is_shown, "snapshot of {}", &id);
             let snapshot = snapshot.unwrap_or_default();
             if skill != CONTROL {
-                let is_instructed = is_shown && at >= Level::Context;
+                let is_instructed =
+                    is_shown && at >= Level::Context && self.model.is_named_whole(eye, skill);
                 let text = format!("Instructions of {id}.");
                 for (part, whole) in [("prompt", &shown.prompt), ("snapshot", &snapshot)] {
                     let is_there = whole.contains(&text);

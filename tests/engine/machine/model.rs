@@ -302,6 +302,16 @@ impl Model {
         skill == CONTROL || lists.all(|list| list.iter().any(&names))
     }
 
+    /// Whether a skill is named as a whole wherever it must be named: its instructions go with that.
+    pub(super) fn is_named_whole(&self, eye: Eye<'_>, skill: usize) -> bool {
+        let names = |pattern: &Pattern| pattern.is_whole(skill);
+        self.role(eye.session, names).is_some()
+            && self.is_listed(eye, skill, names)
+            && self
+                .parent(eye)
+                .is_none_or(|parent| self.is_named_whole(parent, skill))
+    }
+
     fn lets_model(&self, session: usize) -> bool {
         let Session {
             parent,
@@ -445,6 +455,15 @@ impl Pattern {
             Self::All => true,
             Self::Skill(named) | Self::Member(named, _) => named == skill,
             Self::Nothing => false,
+        }
+    }
+
+    /// Whether it names all of a skill.
+    fn is_whole(self, skill: usize) -> bool {
+        match self {
+            Self::All => true,
+            Self::Skill(named) => named == skill,
+            Self::Member(..) | Self::Nothing => false,
         }
     }
 
