@@ -5,9 +5,11 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use serde_json::{Value, json};
+use skills_engine::engine::{ApprovalAnswer, ApprovalHandler, ApprovalRequest};
 use skills_engine::skill::{
-    Attribute, AttributeContext, AttributeFault, Code, Expose, MissingResource, NoArguments,
-    Resources, Skill, SkillBuilder, SkillDefinition, Tool, ToolContext, TurnRequest,
+    Attribute, AttributeContext, AttributeFault, BoxFuture, BuiltSkill, Code, Expose,
+    MissingResource, NoArguments, Resources, Skill, SkillBuilder, SkillDefinition, Tool,
+    ToolContext, TurnRequest, gates,
 };
 use skills_engine::testing::{Harness, HarnessError, HarnessSession, ManualClock, Probe};
 use skills_engine::{Level, Principal, skill, skill_attribute, skill_tool};
@@ -533,4 +535,35 @@ async fn probe_harness_has_only_the_skills_it_is_given() {
     assert_eq!(instance.closed.load(Ordering::Relaxed), 0);
     let explained = harness.explain("close_ticket");
     assert_eq!(explained.level, Some(Level::Metadata));
+}
+
+#[tokio::test]
+async fn probe_harness_asks_hooks_and_people() -> Result<(), HarnessError> {
+    struct Yes;
+    impl ApprovalHandler for Yes {
+        fn ask<'a>(&'a self, _request: &'a ApprovalRequest) -> BoxFuture<'a, ApprovalAnswer> {
+            Box::pin(async { ApprovalAnswer::Approve })
+        }
+    }
+    let pay = Tool::new("pay", "Pays.", |_: NoArguments, _| async { "paid" });
+    let skill = SkillBuilder::new("till")
+        .supports(gates::attribute("tenant"))
+        .tool(pay.requires_approval());
+    let skill = skill.build().unwrap();
+    let tenant = || TurnRequest::empty().attribute("tenant", "north");
+    let harness = |skill: BuiltSkill| Harness::with(skill).open(Level::Context);
+
+    let err = harness(skill.clone()).call("pay", json!({})).await;
+    let err = err.unwrap_err().to_string();
+    assert!(err.contains("does not support the request"), "{err}");
+    let asked = harness(skill.clone()).request(tenant());
+    let err = asked.call("pay", json!({})).await.unwrap_err();
+    assert_eq!(err.code(), Some(Code::ApprovalRequired));
+    let part = "builder.approvals(handler)";
+    assert!(err.to_string().contains(part), "{err}");
+    let approved = harness(skill)
+        .request(tenant())
+        .engine(|builder| builder.approvals(Yes));
+    assert_eq!(approved.call("pay", json!({})).await?.text(), "paid");
+    Ok(())
 }

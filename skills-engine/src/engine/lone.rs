@@ -101,6 +101,7 @@ impl LoneSkill {
         evaluator.evaluate(visible, &mut viewer, &mut live).await;
         View::new(Arc::clone(&self.epoch), layout, None, Arc::default(), live)
     }
+
     /// What there is to see once the host set the skill to a level.
     fn layout(&self, level: Level) -> Arc<Layout> {
         let definition = self.registry().skill(Self::INDEX).definition();

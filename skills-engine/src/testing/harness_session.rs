@@ -150,9 +150,13 @@ impl HarnessSession {
 
     /// What an author can do about a call that was not made; `None` when the fault says it all.
     fn advice(&self, tool: &str, fault: &Fault) -> Option<String> {
-        let is_refused = matches!(fault.code, Code::Hidden | Code::UnknownTool);
-        if !is_refused {
-            return None;
+        match fault.code {
+            Code::Hidden | Code::UnknownTool => {}
+            Code::ApprovalRequired => {
+                let advice = "write `.engine(|builder| builder.approvals(handler))`, with a handler that answers";
+                return Some(advice.to_owned());
+            }
+            _ => return None,
         }
         let Explanation {
             decision, reasons, ..

@@ -22,7 +22,7 @@ use crate::tools::{Dispatch, dispatch};
 /// whatever their level.
 ///
 /// Its clock stands still, so that nothing is ever too late, unless [`clock`](Self::clock) gives it another. What is
-/// decided for a session (grants, ceilings, approvals, the audit trail) takes no part: that is what a
+/// decided for a session or a turn (grants, ceilings, approvals, hooks, the audit trail) takes no part: that is what a
 /// [`Harness`](super::Harness) tests.
 ///
 /// # Examples
