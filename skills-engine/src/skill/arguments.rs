@@ -239,24 +239,70 @@ fn is_missing_field(message: &str, known: &[String]) -> bool {
 
 /// Refuses arguments whose names are not among `known`: serde alone drops them without a word.
 pub(crate) fn check_names(json: &[u8], known: &[String]) -> Result<(), Fault> {
-    type Names<'a> = std::collections::BTreeMap<std::borrow::Cow<'a, str>, &'a RawValue>;
-    let Ok(given) = serde_json::from_slice::<Names<'_>>(json) else {
-        // Decoding tells what is wrong with it.
+    let mut deserializer = serde_json::Deserializer::from_slice(json);
+    let unknown = deserializer
+        .deserialize_map(FirstUnknown { known })
+        .and_then(|unknown| deserializer.end().map(|()| unknown));
+    // Where it fails, decoding tells what is wrong.
+    let Ok(Some(name)) = unknown else {
         return Ok(());
     };
-    let unknown = given
-        .keys()
-        .find(|name| !known.iter().any(|known| known == *name));
-    let Some(name) = unknown else {
-        return Ok(());
-    };
-    let made_up = shown(name, MOST_NAME_CHARACTERS);
+    let made_up = shown(&name, MOST_NAME_CHARACTERS);
     Err(invalid(
-        &match nearest(name, known.iter().map(String::as_str)) {
+        &match nearest(&name, known.iter().map(String::as_str)) {
             Some(meant) => format!("`{made_up}` is not a parameter (did you mean `{meant}`?)"),
             None => format!("`{made_up}` is not a parameter"),
         },
     ))
+}
+
+/// Finds the first name in an object that is not known, without a look at the values.
+struct FirstUnknown<'b> {
+    known: &'b [String],
+}
+
+impl<'de> Visitor<'de> for FirstUnknown<'_> {
+    type Value = Option<String>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("an object")
+    }
+
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<Option<String>, A::Error> {
+        let mut first = None;
+        while let Some(unknown) = map.next_key_seed(UnknownName(self.known))? {
+            map.next_value::<IgnoredAny>()?;
+            first = first.or(unknown);
+        }
+        Ok(first)
+    }
+}
+
+/// A name, when it is not among those known; nothing is allocated for one that is.
+struct UnknownName<'b>(&'b [String]);
+
+impl<'de> DeserializeSeed<'de> for UnknownName<'_> {
+    type Value = Option<String>;
+
+    fn deserialize<D: Deserializer<'de>>(
+        self,
+        deserializer: D,
+    ) -> Result<Option<String>, D::Error> {
+        deserializer.deserialize_str(self)
+    }
+}
+
+impl Visitor<'_> for UnknownName<'_> {
+    type Value = Option<String>;
+
+    fn expecting(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("the name of a parameter")
+    }
+
+    fn visit_str<E>(self, name: &str) -> Result<Option<String>, E> {
+        let is_known = self.0.iter().any(|known| known == name);
+        Ok((!is_known).then(|| name.to_owned()))
+    }
 }
 
 fn invalid(message: &str) -> Fault {
