@@ -23,7 +23,14 @@ impl Turn {
         let registered = self.core.tool(tool);
         let definition = &registered.definition;
         let skill = epoch.registry.skill(registered.skill);
-        match self.core.decide(tool, now) {
+        let decision = match &self.last {
+            // The rule was asked when the view was made, and would say the same.
+            Some(last) if last.view.shows(tool) && self.is_current(last, || now) => {
+                Decision::Visible
+            }
+            _ => self.core.decide(tool, now),
+        };
+        match decision {
             Decision::Visible => {}
             Decision::Hidden { have, need } => {
                 return Err(self.hidden(tool, have, need));

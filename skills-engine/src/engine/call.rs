@@ -66,6 +66,48 @@ pub struct CallResult {
     pub(super) most_bytes: usize,
 }
 
+/// What became of a call, before it is put together with what the call itself says.
+pub(super) struct Answer {
+    pub(super) outcome: Result<ToolOutput, Fault>,
+    pub(super) return_direct: bool,
+    pub(super) pending: Option<ApprovalToken>,
+    pub(super) is_last_failure: bool,
+}
+
+impl Answer {
+    /// A call that did not succeed.
+    pub(super) fn refused(fault: Fault) -> Self {
+        Self {
+            outcome: Err(fault),
+            return_direct: false,
+            pending: None,
+            is_last_failure: false,
+        }
+    }
+
+    /// The result of a call, whose text has so many bytes at most.
+    pub(super) fn of(self, call: ToolCall, most_bytes: usize) -> CallResult {
+        const MOST_CHARACTERS: usize = 128;
+        let mut name = call.name;
+        // A model may make up a long one.
+        if name.len() > MOST_CHARACTERS
+            && let Some((end, _)) = name.char_indices().nth(MOST_CHARACTERS)
+        {
+            name.truncate(end);
+            name.shrink_to_fit();
+        }
+        CallResult {
+            call_id: call.id,
+            name,
+            outcome: self.outcome,
+            return_direct: self.return_direct,
+            pending: self.pending,
+            is_last_failure: self.is_last_failure,
+            most_bytes,
+        }
+    }
+}
+
 /// A result as a message for the model.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]

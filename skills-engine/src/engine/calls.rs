@@ -5,7 +5,7 @@ use futures_util::future::join_all;
 use tracing::Instrument as _;
 
 use super::approval::Claim;
-use super::call::{CallResult, CallResults, ToolCall, recorded_id};
+use super::call::{Answer, CallResults, ToolCall, recorded_id};
 use super::cell::CallSlot;
 use super::change::event_at;
 use super::turn::Turn;
@@ -31,35 +31,41 @@ impl Turn {
     /// The same call, by name and arguments, that failed three times in a row is not run again in this turn until
     /// another one was made: it is answered with `repeated_failure`, and the third failure says so.
     pub async fn calls(&mut self, calls: impl IntoIterator<Item = ToolCall>) -> CallResults {
-        let most = self.core.engine.limits.calls_per_reply;
-        let calls: Vec<_> = calls.into_iter().collect();
+        let limits = &self.core.engine.limits;
+        let (most, most_bytes) = (limits.calls_per_reply, limits.result);
+        // Those not answered yet.
+        let mut calls = calls.into_iter().collect::<Vec<_>>().into_iter();
+        let beyond = calls.len().saturating_sub(most);
         let mut results = Vec::with_capacity(calls.len());
-        let (allowed, beyond) = calls.split_at(calls.len().min(most));
-        let mut rest = allowed;
-        while let Some(first) = rest.first() {
+        while calls.len() > beyond {
+            let waiting = &calls.as_slice()[..calls.len() - beyond];
+            let first = &waiting[0];
             if let Some(fault) = self.repeats.check(first) {
-                results.push(self.refuse(first, fault));
-                rest = &rest[1..];
+                let answer = self.refuse(first, fault);
+                results.extend(calls.next().map(|call| answer.of(call, most_bytes)));
                 continue;
             }
-            let (now, later) = rest.split_at(self.together(rest));
-            rest = later;
-            let noted = results.len();
-            if let [_] = now {
-                results.push(self.call(first).await);
+            let count = self.together(waiting);
+            if count == 1 {
+                let answer = self.call(first).await;
+                let answer = self.repeats.note(first, answer);
+                results.extend(calls.next().map(|call| answer.of(call, most_bytes)));
             } else {
-                results.extend(join_all(now.iter().map(|call| self.call(call))).await);
-            }
-            for (call, result) in now.iter().zip(&mut results[noted..]) {
-                self.repeats.note(call, result);
+                let running = waiting[..count].iter().map(|call| self.call(call));
+                let answers = join_all(running).await;
+                for (answer, call) in answers.into_iter().zip(&mut calls) {
+                    let answer = self.repeats.note(&call, answer);
+                    results.push(answer.of(call, most_bytes));
+                }
             }
         }
-        for call in beyond {
+        for call in calls {
             let fault = Fault::new(
                 Code::LimitExceeded,
                 format!("a reply holds at most {most} calls. Make this one in your next reply"),
             );
-            results.push(self.refuse(call, fault));
+            let answer = self.refuse(&call, fault);
+            results.push(answer.of(call, most_bytes));
         }
         self.core.engine.audit.relieve().await;
         CallResults { results }
@@ -84,7 +90,7 @@ impl Turn {
         })
     }
 
-    async fn call(&self, call: &ToolCall) -> CallResult {
+    async fn call(&self, call: &ToolCall) -> Answer {
         // Read once for all that happens before the tool runs.
         let now = self.core.engine.clock.now();
         let admitted = self.admit(call, now);
@@ -128,7 +134,7 @@ impl Turn {
     }
 
     /// Counts a call in, until the guard is dropped.
-    pub(super) fn begin_call(&self) -> Result<CallSlot, Fault> {
+    pub(super) fn begin_call(&self) -> Result<CallSlot<'_>, Fault> {
         let TurnCore { engine, cell, .. } = &*self.core;
         let most = engine.limits.calls_in_flight;
         cell.begin_call(most).ok_or_else(|| {
@@ -145,9 +151,9 @@ impl Turn {
         call: &ToolCall,
         tool: ToolIndex,
         now: Timestamp,
-        _slot: CallSlot,
+        _slot: CallSlot<'_>,
         claim: Option<Claim>,
-    ) -> CallResult {
+    ) -> Answer {
         let TurnCore {
             engine,
             cell,
@@ -172,7 +178,6 @@ impl Turn {
             .audit
             .record(event_at(now, cell, Actor::Model, kind).turn(*id));
         let cx = ToolContext::new(
-            Arc::clone(&self.scope),
             Arc::clone(&self.visibility) as Arc<dyn TurnAccess>,
             Arc::clone(&call.id),
             Arc::clone(skill),
@@ -217,18 +222,15 @@ impl Turn {
         };
         running.outcome = outcome.as_ref().map(drop).map_err(|fault| fault.code);
         drop(running);
-        CallResult {
-            call_id: Arc::clone(&call.id),
-            name: call.name.clone(),
+        Answer {
             outcome,
             return_direct: registered.definition.return_direct,
             pending: None,
             is_last_failure: false,
-            most_bytes: engine.limits.result,
         }
     }
 
-    pub(super) fn refuse(&self, call: &ToolCall, fault: Fault) -> CallResult {
+    pub(super) fn refuse(&self, call: &ToolCall, fault: Fault) -> Answer {
         let TurnCore {
             engine, cell, id, ..
         } = &*self.core;
@@ -236,15 +238,7 @@ impl Turn {
         let event = engine.event(cell, Actor::Model, kind).turn(*id);
         cell.touch(event.time);
         engine.audit.record(event);
-        CallResult {
-            call_id: Arc::clone(&call.id),
-            name: call.name.chars().take(128).collect(),
-            outcome: Err(fault),
-            return_direct: false,
-            pending: None,
-            is_last_failure: false,
-            most_bytes: engine.limits.result,
-        }
+        Answer::refused(fault)
     }
 }
 

@@ -197,10 +197,9 @@ impl Cell {
     }
 
     /// Counts a call in, until the guard is dropped; `None` when as many as allowed are in flight.
-    pub(crate) fn begin_call(self: &Arc<Self>, most: usize) -> Option<CallSlot> {
-        count_in(&self.calls, most).then(|| CallSlot {
-            cell: Arc::clone(self),
-        })
+    pub(crate) fn begin_call(&self, most: usize) -> Option<CallSlot<'_>> {
+        // Made only then: dropping one counts a call out.
+        count_in(&self.calls, most).then(|| CallSlot { cell: self })
     }
 
     /// Counts a thread in, until the guard is dropped; `None` when the session has as many as it may.
@@ -262,11 +261,11 @@ impl Drop for Writing<'_> {
 }
 
 /// One call in flight.
-pub(crate) struct CallSlot {
-    cell: Arc<Cell>,
+pub(crate) struct CallSlot<'a> {
+    cell: &'a Cell,
 }
 
-impl Drop for CallSlot {
+impl Drop for CallSlot<'_> {
     fn drop(&mut self) {
         self.cell.calls.fetch_sub(1, Ordering::AcqRel);
     }

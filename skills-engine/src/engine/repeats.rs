@@ -1,7 +1,7 @@
 use sha2::digest::Update as _;
 use sha2::{Digest as _, Sha256};
 
-use super::call::{CallResult, ToolCall};
+use super::call::{Answer, ToolCall};
 use crate::skill::{Code, Fault};
 
 /// After so many failures in a row a call is not run again.
@@ -29,19 +29,19 @@ impl Repeats {
     }
 
     /// Takes in what became of a call that was carried out or refused, and marks the last failure that is let pass.
-    pub(super) fn note(&mut self, call: &ToolCall, result: &mut CallResult) {
-        if result.outcome.is_ok() {
+    pub(super) fn note(&mut self, call: &ToolCall, mut answer: Answer) -> Answer {
+        if answer.outcome.is_ok() {
             *self = Self::default();
-            return;
+            return answer;
         }
         let digest = digest(call);
         let is_same = self.last == Some(digest);
-        if result.pending.is_some() {
+        if answer.pending.is_some() {
             // It did not fail: it may run as soon as a person says so.
             if !is_same {
                 *self = Self::default();
             }
-            return;
+            return answer;
         }
         self.failures = if is_same {
             self.failures.saturating_add(1)
@@ -49,7 +49,8 @@ impl Repeats {
             1
         };
         self.last = Some(digest);
-        result.is_last_failure = self.failures == MOST;
+        answer.is_last_failure = self.failures == MOST;
+        answer
     }
 
     /// How many of the first calls may begin before it is known what became of the others: one that would come after

@@ -103,7 +103,10 @@ impl Turn {
         let core = Arc::new(TurnCore::new(engine, cell, epoch, id, lists, attached));
         let notebook = Arc::downgrade(&core);
         let scope = Arc::new(scope.notebook(notebook));
-        let visibility = Arc::new(TurnVisibility(Arc::clone(&core)));
+        let visibility = Arc::new(TurnVisibility {
+            core: Arc::clone(&core),
+            scope: Arc::clone(&scope),
+        });
         let span = tracing::info_span!("turn", session = %scope.session.id, turn = id.0);
         Self {
             core,
@@ -147,14 +150,9 @@ impl Turn {
         if self.core.cell.has_ended() {
             return Err(super::change::ended());
         }
-        let (session_edition, turn_edition) = (self.core.cell.edition(), self.core.edition());
+        let turn_edition = self.core.edition();
         if let Some(last) = &self.last
-            && last.session_edition == Some(session_edition)
-            && last.turn_edition == turn_edition
-            && self.core.holds_rights(last.view.layout())
-            && last
-                .expires
-                .is_none_or(|expires| self.core.engine.clock.now() < expires)
+            && self.is_current(last, || self.core.engine.clock.now())
         {
             if last.view.layout().live.is_empty() {
                 return Ok(TurnView::new(Arc::clone(&last.view), ViewChange::Unchanged));
@@ -213,6 +211,14 @@ impl Turn {
                 .min();
         }
         Ok(view)
+    }
+
+    /// Whether what the rule said of everything when a view was made is what it would say now.
+    pub(super) fn is_current(&self, last: &Seen, now: impl FnOnce() -> Timestamp) -> bool {
+        last.session_edition == Some(self.core.cell.edition())
+            && last.turn_edition == self.core.edition()
+            && self.core.holds_rights(last.view.layout())
+            && last.expires.is_none_or(|expires| now() < expires)
     }
 
     /// Evaluates what is live in a layout, and makes a view of it unless that is the last one.

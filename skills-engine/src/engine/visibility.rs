@@ -7,11 +7,14 @@ use super::control::Control;
 use super::turn_core::TurnCore;
 use crate::skill::{
     Actor, BoxFuture, Cleared, Fault, Question, SetVisibility, SkillMatch, SkillVisibility,
-    ToolContext, TurnAccess, Visibility, VisibilityChange, sealed,
+    ToolContext, TurnAccess, TurnScope, Visibility, VisibilityChange, sealed,
 };
 
 /// What the tools of a turn are given: the turn's session as the model sees and changes it.
-pub(super) struct TurnVisibility(pub(super) Arc<TurnCore>);
+pub(super) struct TurnVisibility {
+    pub(super) core: Arc<TurnCore>,
+    pub(super) scope: Arc<TurnScope>,
+}
 
 impl TurnVisibility {
     fn control(&self) -> Control<'_> {
@@ -20,13 +23,13 @@ impl TurnVisibility {
             cell,
             epoch,
             ..
-        } = &*self.0;
+        } = &*self.core;
         Control {
             engine,
             cell,
             epoch,
-            rights: self.0.rights(),
-            turn: Some(&self.0),
+            rights: self.core.rights(),
+            turn: Some(&self.core),
             actor: Actor::Model,
             by: None,
         }
@@ -36,12 +39,16 @@ impl TurnVisibility {
 impl sealed::Sealed for TurnVisibility {}
 
 impl TurnAccess for TurnVisibility {
+    fn scope(&self) -> &Arc<TurnScope> {
+        &self.scope
+    }
+
     fn ask<'a>(
         &'a self,
         cx: &'a ToolContext,
         question: Question,
     ) -> BoxFuture<'a, Result<Value, Fault>> {
-        Box::pin(ask(&self.0, cx, question))
+        Box::pin(ask(&self.core, cx, question))
     }
 }
 

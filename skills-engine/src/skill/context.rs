@@ -139,8 +139,8 @@ pub struct ToolContext {
 
 /// What lasts as long as a call.
 struct CallScope {
-    turn: Arc<TurnScope>,
-    // Not in the turn's scope: evaluations of attributes hold that for as long as they like, and this holds the session.
+    // Around the turn's scope, not in it: evaluations of attributes hold that for as long as they like, and this holds
+    // the session.
     access: Arc<dyn TurnAccess>,
     id: Arc<str>,
     skill: Arc<str>,
@@ -158,9 +158,8 @@ struct CallScope {
 }
 
 impl CallScope {
-    fn new(turn: Arc<TurnScope>, access: Arc<dyn TurnAccess>, id: Arc<str>, actor: Actor) -> Self {
+    fn new(access: Arc<dyn TurnAccess>, id: Arc<str>, actor: Actor) -> Self {
         Self {
-            turn,
             access,
             id,
             skill: Arc::default(),
@@ -174,13 +173,17 @@ impl CallScope {
             waits: Waits::default(),
         }
     }
+
+    fn turn(&self) -> &TurnScope {
+        self.access.scope()
+    }
 }
 
 impl fmt::Debug for CallScope {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         formatter
             .debug_struct("CallScope")
-            .field("turn", &self.turn)
+            .field("turn", &self.turn())
             .field("id", &self.id)
             .field("skill", &self.skill)
             .field("actor", &self.actor)
@@ -190,14 +193,13 @@ impl fmt::Debug for CallScope {
 
 impl ToolContext {
     pub(crate) fn new(
-        turn: Arc<TurnScope>,
         access: Arc<dyn TurnAccess>,
         id: Arc<str>,
         skill: Arc<str>,
         actor: Actor,
         tool: u32,
     ) -> Self {
-        let mut call = CallScope::new(turn, access, id, actor);
+        let mut call = CallScope::new(access, id, actor);
         call.skill = skill;
         call.tool = tool;
         Self {
@@ -209,7 +211,7 @@ impl ToolContext {
     #[must_use]
     pub fn detached() -> Self {
         let turn = TurnScope::detached();
-        let call = CallScope::new(turn, no_turn(), "detached".into(), Actor::Host);
+        let call = CallScope::new(no_turn(turn), "detached".into(), Actor::Host);
         Self {
             call: Arc::new(call),
         }
@@ -218,13 +220,13 @@ impl ToolContext {
     /// The session the call belongs to.
     #[must_use]
     pub fn session_id(&self) -> &SessionId {
-        &self.call.turn.session.id
+        &self.call.turn().session.id
     }
 
     /// The turn the call belongs to.
     #[must_use]
     pub fn turn_id(&self) -> TurnId {
-        self.call.turn.id
+        self.call.turn().id
     }
 
     /// The call's own id.
@@ -236,7 +238,7 @@ impl ToolContext {
     /// The session's owner, with the roles that counted when the turn began.
     #[must_use]
     pub fn principal(&self) -> &Principal {
-        self.call.turn.principal()
+        self.call.turn().principal()
     }
 
     /// Who makes the call.
@@ -248,25 +250,25 @@ impl ToolContext {
     /// A value the host attached to the request.
     #[must_use]
     pub fn attribute(&self, name: &str) -> Option<&Value> {
-        self.call.turn.request.attributes.get(name)
+        self.call.turn().request.attributes.get(name)
     }
 
     /// A value the host put into the session.
     #[must_use]
     pub fn get<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        self.call.turn.session.values.get()
+        self.call.turn().session.values.get()
     }
 
     /// What the skill keeps of a type in this session; gone with the session, and no other skill's or session's.
     #[must_use]
     pub fn state<T: Send + Sync + 'static>(&self) -> Option<Arc<T>> {
-        self.call.turn.session.values.state(&self.call.skill)
+        self.call.turn().session.values.state(&self.call.skill)
     }
 
     /// Keeps a value for the skill in this session, replacing an earlier one of its type.
     pub fn set_state<T: Send + Sync + 'static>(&self, value: T) {
         self.call
-            .turn
+            .turn()
             .session
             .values
             .set_state(&self.call.skill, value);
@@ -276,7 +278,7 @@ impl ToolContext {
     /// one stays.
     pub fn state_or_init<T: Send + Sync + 'static>(&self, make: impl FnOnce() -> T) -> Arc<T> {
         self.call
-            .turn
+            .turn()
             .session
             .values
             .state_or_init(&self.call.skill, make)
@@ -307,7 +309,7 @@ impl ToolContext {
 
     /// Reports how far the call has come; dropped when nobody listens.
     pub fn progress(&self, done: f64, total: Option<f64>, message: Option<String>) {
-        if let Some(receive) = &self.call.turn.request.progress {
+        if let Some(receive) = &self.call.turn().request.progress {
             receive(Progress {
                 call_id: Arc::clone(&self.call.id),
                 done,
@@ -345,7 +347,7 @@ impl ToolContext {
         call.noted
             .fetch_update(Ordering::Relaxed, Ordering::Relaxed, count)
             .map_err(|_| too_many())?;
-        call.turn
+        call.turn()
             .note(Author::Tool(call.tool), call.actor, event, data)
     }
 

@@ -5,7 +5,7 @@ use serde::Serialize;
 
 use serde_json::Value;
 
-use super::{Actor, BoxFuture, Fault, Level, Question, Timestamp, ToolContext};
+use super::{Actor, BoxFuture, Fault, Level, Question, Timestamp, ToolContext, TurnScope};
 
 /// How long a grant lasts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -177,6 +177,9 @@ pub trait Visibility: sealed::Sealed + Send + Sync {
 
 /// What a call reaches of its turn; implemented by the engine, and where there is none.
 pub(crate) trait TurnAccess: Visibility {
+    /// The turn.
+    fn scope(&self) -> &Arc<TurnScope>;
+
     /// Asks the person the session belongs to.
     fn ask<'a>(
         &'a self,
@@ -200,11 +203,11 @@ fn optional_time<S: serde::Serializer>(
 }
 
 /// Stands in where there is no engine: every request is refused.
-pub(crate) fn no_turn() -> Arc<dyn TurnAccess> {
-    Arc::new(NoTurn)
+pub(crate) fn no_turn(scope: Arc<TurnScope>) -> Arc<dyn TurnAccess> {
+    Arc::new(NoTurn(scope))
 }
 
-struct NoTurn;
+struct NoTurn(Arc<TurnScope>);
 
 impl NoTurn {
     fn refuse<T: Send + 'static>() -> BoxFuture<'static, Result<T, Fault>> {
@@ -218,6 +221,10 @@ impl NoTurn {
 impl sealed::Sealed for NoTurn {}
 
 impl TurnAccess for NoTurn {
+    fn scope(&self) -> &Arc<TurnScope> {
+        &self.0
+    }
+
     fn ask<'a>(
         &'a self,
         _cx: &'a ToolContext,

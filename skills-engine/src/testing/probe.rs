@@ -151,8 +151,7 @@ impl Probe {
     pub async fn call(&self, tool: &str, arguments: Value) -> Result<Answer, Fault> {
         let index = self.skill.tool(tool).unwrap_or_default();
         let cx = ToolContext::new(
-            self.turn(),
-            no_turn(),
+            no_turn(self.turn()),
             "probe".into(),
             self.id().into(),
             Actor::Model,

@@ -2,7 +2,7 @@ use std::sync::Arc;
 
 use tracing::Instrument as _;
 
-use super::super::call::{CallResult, ToolCall};
+use super::super::call::{Answer, CallResult, ToolCall};
 use super::super::cell::CallSlot;
 use super::super::turn::Turn;
 use super::super::turn_core::TurnCore;
@@ -32,7 +32,7 @@ impl Turn {
         &self,
         call: &ToolCall,
         tool: ToolIndex,
-    ) -> CallResult {
+    ) -> Answer {
         // Held from here on: how many may wait for a person is bounded, and a session that waits is not idle.
         let slot = match self.begin_call() {
             Ok(slot) => slot,
@@ -41,9 +41,9 @@ impl Turn {
         match self.approval(call, tool).await {
             Ok(claim) => self.carry_out_approved(call, claim, slot).await,
             Err(Refused { fault, token }) => {
-                let mut result = self.refuse(call, fault);
-                result.pending = token;
-                result
+                let mut answer = self.refuse(call, fault);
+                answer.pending = token;
+                answer
             }
         }
     }
@@ -118,8 +118,8 @@ impl Turn {
         &self,
         call: &ToolCall,
         claim: Claim,
-        slot: CallSlot,
-    ) -> CallResult {
+        slot: CallSlot<'_>,
+    ) -> Answer {
         let edited = claim.edited().map(|arguments| ToolCall {
             arguments: arguments.to_owned(),
             ..call.clone()
@@ -178,8 +178,12 @@ impl Turn {
         let name = found.map_or(&**tool, |found| self.core.tool_name(found));
         let call_id = request.call_id.clone().unwrap_or_default();
         let call = ToolCall::new(call_id, name, &**arguments);
+        let most_bytes = engine.limits.result;
         let claim = match (decision, found) {
-            (Taken::Denied(message), _) => return Ok(self.refuse(&call, denied(&message))),
+            (Taken::Denied(message), _) => {
+                let answer = self.refuse(&call, denied(&message));
+                return Ok(answer.of(call, most_bytes));
+            }
             (Taken::Approved(number, edited), Some(_)) => {
                 Claim::new(engine, cell, approvals, (number, edited))
             }
@@ -194,14 +198,14 @@ impl Turn {
         };
         let slot = match self.begin_call() {
             Ok(slot) => slot,
-            Err(fault) => return Ok(self.refuse(&call, fault)),
+            Err(fault) => return Ok(self.refuse(&call, fault).of(call, most_bytes)),
         };
         let span = self.call_span(&call, found);
-        let result = self
+        let answer = self
             .carry_out_approved(&call, claim, slot)
             .instrument(span)
             .await;
         engine.audit.relieve().await;
-        Ok(result)
+        Ok(answer.of(call, most_bytes))
     }
 }

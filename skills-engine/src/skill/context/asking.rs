@@ -39,7 +39,7 @@ impl ToolContext {
     /// A context under which a handler checks the arguments it is given, and runs nothing.
     pub(crate) fn checking() -> Self {
         let turn = TurnScope::detached();
-        let mut call = CallScope::new(turn, no_turn(), "checking".into(), Actor::System);
+        let mut call = CallScope::new(no_turn(turn), "checking".into(), Actor::System);
         call.only_checks = true;
         Self {
             call: Arc::new(call),
