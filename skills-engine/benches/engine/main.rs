@@ -96,7 +96,7 @@ fn unchanged_view_on_threads(bencher: Bencher<'_, '_>) {
         });
 }
 
-/// One grant and one clearing, a view after each, 16 skills open: at most 3 µs a change, its record included.
+/// One grant and one clearing, a view after each, 16 skills open. The records and the store take most of it.
 #[divan::bench(args = [1, 1_000, 100_000])]
 fn two_changes_seen_before(bencher: Bencher<'_, '_>, sessions: usize) {
     let world = World::new(0);
