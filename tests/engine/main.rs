@@ -24,6 +24,7 @@ mod control;
 mod dialects;
 mod explain;
 mod faults;
+mod folders;
 mod governance;
 mod helpdesk;
 mod hooks;

@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::index::AddressIndex;
 use super::member::{MemberRange, RegisteredAttribute, RegisteredTool, shown_from};
 use super::{RegisteredSkill, Registry, SkillIndex};
-use crate::skill::{Instance, SchemaCache, Skill};
+use crate::skill::{Instance, SchemaCache, Skill, SkillContent};
 
 /// Why an engine or a registry cannot be built: every problem found, not only the first.
 #[derive(Clone, PartialEq, Eq)]
@@ -270,6 +270,15 @@ fn digest_of(
         for tag in &definition.tags {
             digest.text(tag);
         }
+        digest
+            .optional(definition.argument_hint.as_deref())
+            .flags(&[
+                u8::from(definition.model_invocable),
+                u8::from(definition.user_invocable),
+            ]);
+        if let Some(content) = registered.skill.content() {
+            digest.content(content);
+        }
         for tool in
             &tools[registered.tools.all().start as usize..registered.tools.all().end as usize]
         {
@@ -325,6 +334,18 @@ impl Fields {
     fn optional(&mut self, text: Option<&str>) -> &mut Self {
         self.flags(&[u8::from(text.is_some())]);
         self.text(text.unwrap_or_default())
+    }
+
+    fn content(&mut self, content: &dyn SkillContent) -> &mut Self {
+        self.text("content").flags(&content.digest());
+        self.count(content.total_resources());
+        self.count(content.resources().len());
+        for resource in content.resources() {
+            self.text(&resource.path)
+                .flags(&resource.size.to_le_bytes());
+            self.flags(&[u8::from(resource.is_executable)]);
+        }
+        self
     }
 
     fn count(&mut self, count: usize) -> &mut Self {

@@ -1,8 +1,9 @@
 use std::borrow::Cow;
+use std::sync::Arc;
 
 use super::{
-    AttachContext, Attribute, Code, Fault, HookAnswer, Hooks, Level, Skill, SkillDefinition, Tool,
-    ToolSelection, TurnRequest, check_skill_id,
+    AttachContext, Attribute, Code, Fault, HookAnswer, Hooks, Level, Skill, SkillContent,
+    SkillDefinition, Tool, ToolSelection, TurnRequest, check_skill_id,
 };
 
 /// Makes a skill without a Rust type.
@@ -25,6 +26,7 @@ pub struct SkillBuilder {
     attributes: Vec<Attribute>,
     tools: Vec<Tool>,
     instructions: Option<String>,
+    content: Option<Arc<dyn SkillContent>>,
     hooks: Hooks,
 }
 
@@ -37,6 +39,7 @@ impl SkillBuilder {
             attributes: Vec::new(),
             tools: Vec::new(),
             instructions: None,
+            content: None,
             hooks: Hooks::new(),
         }
     }
@@ -83,6 +86,24 @@ impl SkillBuilder {
         self
     }
 
+    /// Says whether a model may load it by itself, as it may unless told otherwise.
+    pub fn model_invocable(mut self, may: bool) -> Self {
+        self.definition.model_invocable = may;
+        self
+    }
+
+    /// Says whether a user may invoke it by name, as they may unless told otherwise.
+    pub fn user_invocable(mut self, may: bool) -> Self {
+        self.definition.user_invocable = may;
+        self
+    }
+
+    /// Sets what a user may write after its name, such as `[file] [language]`.
+    pub fn argument_hint(mut self, hint: impl Into<Cow<'static, str>>) -> Self {
+        self.definition.argument_hint = Some(hint.into());
+        self
+    }
+
     /// Makes a turn fail when one of its hooks does, instead of leaving it out of the turn.
     pub fn required(mut self) -> Self {
         self.definition.required = true;
@@ -92,6 +113,12 @@ impl SkillBuilder {
     /// Sets the text shown from CONTEXT on.
     pub fn instructions(mut self, instructions: impl Into<String>) -> Self {
         self.instructions = Some(instructions.into());
+        self
+    }
+
+    /// Sets a body and files, as a `SKILL.md` folder has them.
+    pub fn content(mut self, content: impl SkillContent) -> Self {
+        self.content = Some(Arc::new(content));
         self
     }
 
@@ -160,6 +187,7 @@ impl SkillBuilder {
             attributes,
             tools,
             instructions,
+            content,
             hooks,
         } = self;
         check_skill_id(&definition.id)?;
@@ -186,6 +214,7 @@ impl SkillBuilder {
             attributes,
             tools,
             instructions,
+            content,
             hooks,
         })
     }
@@ -215,6 +244,7 @@ pub struct BuiltSkill {
     attributes: Vec<Attribute>,
     tools: Vec<Tool>,
     instructions: Option<String>,
+    content: Option<Arc<dyn SkillContent>>,
     hooks: Hooks,
 }
 
@@ -233,6 +263,10 @@ impl Skill for BuiltSkill {
 
     fn instructions(&self) -> Option<&str> {
         self.instructions.as_deref()
+    }
+
+    fn content(&self) -> Option<&dyn SkillContent> {
+        self.content.as_deref()
     }
 
     fn hooks(&self) -> Option<&Hooks> {

@@ -6,6 +6,7 @@ mod attribute;
 mod builder;
 mod chain;
 mod clock;
+mod content;
 mod context;
 mod fault;
 pub mod gates;
@@ -44,6 +45,7 @@ pub use self::builder::{BuiltSkill, SkillBuilder};
 pub(crate) use self::chain::LastRecord;
 pub(crate) use self::clock::within;
 pub use self::clock::{Clock, SystemClock, Timestamp};
+pub use self::content::{Resource, ResourceKind, ResourcePart, SkillContent};
 pub use self::context::{AttributeContext, Progress, SessionScope, ToolContext};
 pub(crate) use self::context::{TurnScope, Viewpoint};
 pub use self::fault::{Code, Fault};
@@ -108,6 +110,11 @@ pub trait Skill: Send + Sync + 'static {
         None
     }
 
+    /// The body and the files of the skill; `None` when it has only members.
+    fn content(&self) -> Option<&dyn SkillContent> {
+        None
+    }
+
     /// The Rust value behind the skill, for `engine.skill::<T>()`; `None` when there is none.
     fn instance(&self) -> Option<Instance> {
         None
@@ -147,6 +154,12 @@ pub struct SkillDefinition {
     pub host_only: bool,
     /// Whether it is never shown to a model; in code it works as any other.
     pub code_only: bool,
+    /// Whether a model may load it by itself; when not, it is told to ask the user.
+    pub model_invocable: bool,
+    /// Whether a user may invoke it by name; when not, it stands in no list of theirs.
+    pub user_invocable: bool,
+    /// What a user may write after its name, such as `[file] [language]`.
+    pub argument_hint: Option<Cow<'static, str>>,
     /// Whether a turn fails when one of its hooks does; the hooks of other skills leave out that skill alone.
     pub required: bool,
     /// The crate the skill was defined in.
@@ -169,6 +182,9 @@ impl SkillDefinition {
             base_level: Level::Metadata,
             host_only: false,
             code_only: false,
+            model_invocable: true,
+            user_invocable: true,
+            argument_hint: None,
             required: false,
             origin: Origin::default(),
             is_alias: false,

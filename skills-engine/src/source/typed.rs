@@ -114,6 +114,9 @@ pub(crate) fn typed_skill(
         base_level: entry.base_level,
         host_only: entry.host_only,
         code_only: entry.code_only,
+        model_invocable: true,
+        user_invocable: true,
+        argument_hint: None,
         required: entry.required,
         origin: entry.origin,
     };
