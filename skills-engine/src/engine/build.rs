@@ -20,8 +20,10 @@ use crate::audit::{
     MemoryRing,
 };
 use crate::registry::{BuildError, Registry};
-use crate::skill::{Actor, Clock, Make, Skill, SkillEntry, SkillType, check_skill_id, nearest};
-use crate::snapshot::{BlockingPool, bound_constants};
+use crate::skill::{
+    Actor, BlockingPool, Clock, Make, Skill, SkillEntry, SkillType, check_skill_id, nearest,
+};
+use crate::snapshot::bound_constants;
 use crate::source::{Provided, blocks_by_type, construct, linked_entries, typed_skill};
 use crate::tools::PslSkill;
 

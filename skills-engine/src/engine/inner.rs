@@ -16,8 +16,9 @@ use super::search::SkillSearch;
 use super::sessions::{Added, Sessions};
 use crate::audit::{AuditContents, AuditKind, AuditLog};
 use crate::session::{SessionKey, VisibilityStore};
-use crate::skill::{Actor, Clock, Code, Fault, Limits, Principal, SessionId, SessionScope, within};
-use crate::snapshot::BlockingPool;
+use crate::skill::{
+    Actor, BlockingPool, Clock, Code, Fault, Limits, Principal, SessionId, SessionScope, within,
+};
 
 /// What all handles of an engine share.
 pub(crate) struct EngineInner {

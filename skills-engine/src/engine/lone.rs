@@ -8,8 +8,8 @@ use super::view::View;
 use crate::audit::SecretDigest;
 use crate::prompt::PromptComposer;
 use crate::registry::{BuildError, Registry, SkillIndex, ToolIndex};
-use crate::skill::{AttributeContext, Clock, Level, Limits};
-use crate::snapshot::{BlockingPool, Evaluator, LiveValues, OwnValues, Viewer, bound_constants};
+use crate::skill::{AttributeContext, BlockingPool, Clock, Level, Limits};
+use crate::snapshot::{Evaluator, LiveValues, OwnValues, Viewer, bound_constants};
 
 /// The only skill of a registry, rendered as engines do, without a session.
 pub(crate) struct LoneSkill {

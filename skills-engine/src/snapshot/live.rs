@@ -7,11 +7,10 @@ use futures_util::future::join_all;
 
 use super::bounds::Bounds;
 use super::own::{HoldsValues, OwnValues};
-use super::pool::BlockingPool;
 use super::slot::{Asked, AttributeStatus, Shown, Slot, Surroundings, tell};
 use super::words::Words;
 use crate::registry::{AttributeIndex, RegisteredAttribute, Registry};
-use crate::skill::{AttributeContext, Cache, Clock, Evaluation, Limits, Timestamp};
+use crate::skill::{AttributeContext, BlockingPool, Cache, Clock, Evaluation, Limits, Timestamp};
 
 /// The values of the live attributes of one view, in view order.
 #[derive(Clone, Default)]

@@ -7,7 +7,6 @@ mod constant;
 mod cut;
 mod live;
 mod own;
-mod pool;
 mod redactor;
 mod rewrite;
 mod slot;
@@ -20,7 +19,6 @@ pub use self::composer::{
 pub(crate) use self::constant::bound_constants;
 pub(crate) use self::live::{Evaluator, LiveTable, LiveValues, Viewer};
 pub(crate) use self::own::{HoldsValues, OwnValues};
-pub(crate) use self::pool::{BlockingPool, PoolError};
 pub(crate) use self::redactor::Redaction;
 pub use self::redactor::{RedactionPlace, Redactor, TextKind};
 pub use self::slot::AttributeStatus;

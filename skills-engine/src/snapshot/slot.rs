@@ -13,11 +13,10 @@ use tokio::task::AbortHandle;
 use tracing::Instrument as _;
 
 use super::bounds::Bounds;
-use super::pool::BlockingPool;
 use crate::registry::RegisteredAttribute;
 use crate::skill::{
-    AttributeContext, AttributeFault, AttributeReader, BoxFuture, Cache, Clock, Evaluation,
-    Timestamp, Viewpoint, lock,
+    AttributeContext, AttributeFault, AttributeReader, BlockingPool, BoxFuture, Cache, Clock,
+    Evaluation, Timestamp, Viewpoint, lock,
 };
 
 /// Evaluations of one context-taking blocking attribute that may run at once.

@@ -7,8 +7,10 @@ use std::time::Duration;
 use futures_util::FutureExt as _;
 use futures_util::future::{Either, select};
 
-use crate::skill::{BoxFuture, Call, Clock, Code, Fault, ToolContext, ToolHandler, ToolResult};
-use crate::snapshot::{BlockingPool, PoolError};
+use crate::skill::{
+    BlockingPool, BoxFuture, Call, Clock, Code, Fault, PoolError, ToolContext, ToolHandler,
+    ToolResult,
+};
 
 /// What carrying out a call needs.
 pub(crate) struct Dispatch<'a> {

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use tokio::sync::oneshot;
 
-use crate::skill::lock;
+use super::lock;
 
 /// Jobs that may wait for a thread; more are refused.
 const QUEUE: usize = 1_024;
