@@ -55,4 +55,5 @@ mod spans;
 #[allow(dead_code, reason = "the binary `memory` uses the rest")]
 mod stage;
 mod store_events;
+mod template;
 mod turn_end;

@@ -3,6 +3,8 @@
 mod composer;
 mod escape;
 mod standard;
+mod template;
+mod words;
 
 pub use self::composer::{
     AttributeText, CatalogueText, LiveText, OpenText, PromptComposer, RestatedText, SkillText,
@@ -13,3 +15,4 @@ pub use self::escape::{
     escape_text_below,
 };
 pub use self::standard::StandardComposer;
+pub use self::template::{ArgumentBase, Expanded, Template, TemplateError};
