@@ -12,10 +12,9 @@ use crate::prompt::{CatalogueText, LiveText, PromptComposer, SkillText, Standard
 use crate::registry::{BuildError, RegisteredAttribute, Registry};
 use crate::skill::{
     Actor, Attribute, AttributeContext, AttributeFault, AttributeReader, Clock, Code, Evaluation,
-    Fault, Level, Principal, SessionId, SessionScope, Skill, Tool, ToolContext, TurnId,
+    Fault, Level, PoolError, Principal, SessionId, SessionScope, Skill, Tool, ToolContext, TurnId,
     TurnRequest, TurnScope, check_skill_id, no_turn,
 };
-use crate::snapshot::PoolError;
 use crate::tools::{Dispatch, dispatch};
 
 /// One skill without an engine: what a model would see of it at each level, and its tools and attributes, called
