@@ -1,5 +1,6 @@
 //! What a skill is: the [`Skill`] trait, its definitions, and what its members are given.
 
+mod allowed_tools;
 mod arguments;
 mod attach;
 mod attribute;
@@ -24,6 +25,7 @@ mod output;
 mod pool;
 mod question;
 mod request;
+mod requirements;
 mod schema;
 mod text;
 mod tool;
@@ -36,6 +38,7 @@ use std::borrow::Cow;
 use std::fmt;
 use std::sync::Arc;
 
+pub use self::allowed_tools::{AllowedTools, ToolPattern};
 pub use self::arguments::{Argument, Arguments};
 pub use self::attach::AttachContext;
 pub use self::attribute::{
@@ -67,6 +70,7 @@ pub(crate) use self::pool::{BlockingPool, PoolError};
 pub use self::question::Question;
 pub(crate) use self::request::Asker;
 pub use self::request::{Message, TurnRequest};
+pub use self::requirements::Requirements;
 pub(crate) use self::schema::SchemaCache;
 pub use self::schema::{SchemaFunction, normalize_schema, output_schema_of, schema_of};
 pub(crate) use self::text::{folded, is_hidden, nearest, push_visible, shown};
