@@ -39,7 +39,7 @@ const ORDER: [&str; 17] = [
 const TESTING: &str = "testing";
 
 /// Modules that are not part of the flow, and all that they may use of it.
-const EXCEPTIONS: [(&str, &[&str]); 1] = [("__private", &["skill"])];
+const EXCEPTIONS: [(&str, &[&str]); 1] = [("__private", &["skill", "source"])];
 
 /// A source file: its path below `src`, with `/`, and its text.
 type Sources = BTreeMap<String, String>;
