@@ -5,8 +5,12 @@
 //! reader who sees what the model sees. A variation selector that follows a visible character, as in many emoji,
 //! stays.
 
+mod instructions;
+
 use std::fmt::Write as _;
 
+pub use self::instructions::escape_instructions;
+pub(super) use self::instructions::is_mark;
 use crate::skill::{is_hidden, push_visible};
 
 /// Appends text of several lines to a prompt.
@@ -83,6 +87,13 @@ const DEEPEST: usize = 6;
 /// and line breaks, and none at the ends.
 pub fn escape_line(text: &str, out: &mut String) {
     push_guarded(&one_line(text), out);
+}
+
+/// Appends text as part of a line that something stands before: as [`escape_line`], without backslashes.
+///
+/// What is written of the beginning of a line is the beginning of what is written of all of it.
+pub(super) fn escape_inline(line: &str, out: &mut String) {
+    escape_each(line, out, push_inline);
 }
 
 /// Appends text as a value between quotes in a tag, such as `name="…"`: one line, as [`escape_line`] has it, with
@@ -209,7 +220,7 @@ fn push_inline(character: char, out: &mut String) {
 }
 
 /// The words of a text with single spaces between them.
-fn one_line(text: &str) -> String {
+pub(super) fn one_line(text: &str) -> String {
     let is_gap = |character: char| {
         matches!(character, '\n' | '\r' | '\t')
             || (character.is_whitespace() && !is_invisible(character))
@@ -224,7 +235,7 @@ fn one_line(text: &str) -> String {
     line
 }
 
-fn is_invisible(character: char) -> bool {
+pub(super) fn is_invisible(character: char) -> bool {
     character.is_control() || is_hidden(character)
 }
 
@@ -272,4 +283,4 @@ fn has_variations(character: char) -> bool {
 }
 
 #[cfg(test)]
-mod tests;
+pub(super) mod tests;

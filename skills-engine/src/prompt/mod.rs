@@ -1,7 +1,9 @@
 //! How it is said: the text that tells a model which skills there are and what is open.
 
 mod composer;
+mod envelope;
 mod escape;
+mod profile;
 mod standard;
 mod template;
 mod words;
@@ -10,9 +12,14 @@ pub use self::composer::{
     AttributeText, CatalogueText, LiveText, OpenText, PromptComposer, RestatedText, SkillText,
     ToolText, TurnText,
 };
+pub use self::envelope::{EnvelopeForm, LoadedSkill};
 pub use self::escape::{
-    escape_attribute, escape_json_text, escape_line, escape_terminal, escape_text,
-    escape_text_below,
+    escape_attribute, escape_instructions, escape_json_text, escape_line, escape_terminal,
+    escape_text, escape_text_below,
+};
+pub use self::profile::{
+    ArgumentBase, CatalogueFormat, CataloguePlace, CatalogueTiers, Profile, ProfileError,
+    ProfileParameter, ProfileTool,
 };
 pub use self::standard::StandardComposer;
 pub use self::template::{ArgumentBase, Expanded, Template, TemplateError};
