@@ -1,5 +1,7 @@
 //! How it is said: the text that tells a model which skills there are and what is open.
 
+mod budget;
+mod catalogue;
 mod composer;
 mod envelope;
 mod escape;
@@ -8,6 +10,8 @@ mod standard;
 mod template;
 mod words;
 
+pub use self::budget::{TokenBudget, TokenCounter};
+pub use self::catalogue::{Catalogue, CatalogueCut, CatalogueEntry, CatalogueList, Shown};
 pub use self::composer::{
     AttributeText, CatalogueText, LiveText, OpenText, PromptComposer, RestatedText, SkillText,
     ToolText, TurnText,

@@ -60,24 +60,10 @@ impl PromptComposer for StandardComposer {
     }
 
     fn skill(&self, skill: &SkillText<'_>, out: &mut String) {
-        out.push_str("<skill id=\"");
-        escape_attribute(skill.id, out);
-        out.push_str("\" name=\"");
-        escape_attribute(skill.name, out);
-        out.push_str("\" level=\"");
-        out.push_str(skill.level.as_str());
-        if !skill.tags.is_empty() {
-            out.push_str("\" tags=\"");
-            for (index, tag) in skill.tags.iter().enumerate() {
-                out.push_str(if index == 0 { "" } else { ", " });
-                escape_attribute(tag, out);
-            }
-        }
-        out.push_str("\">\n");
+        open_skill(skill, out);
+        out.push_str(">\n");
         paragraph(skill.description, out);
-        members(&skill.attributes, &skill.tools, out);
-        instructions(skill.instructions, out);
-        out.push_str("</skill>\n");
+        close_skill(skill, out);
     }
 
     fn close_catalogue(&self, out: &mut String) {
@@ -119,6 +105,31 @@ impl PromptComposer for StandardComposer {
         }
         out.push_str("</live>\n");
     }
+}
+
+/// What comes before a skill's description, without the `>` of its tag.
+pub(super) fn open_skill(skill: &SkillText<'_>, out: &mut String) {
+    out.push_str("<skill id=\"");
+    escape_attribute(skill.id, out);
+    out.push_str("\" name=\"");
+    escape_attribute(skill.name, out);
+    out.push_str("\" level=\"");
+    out.push_str(skill.level.as_str());
+    if !skill.tags.is_empty() {
+        out.push_str("\" tags=\"");
+        for (index, tag) in skill.tags.iter().enumerate() {
+            out.push_str(if index == 0 { "" } else { ", " });
+            escape_attribute(tag, out);
+        }
+    }
+    out.push('"');
+}
+
+/// What comes after a skill's description.
+pub(super) fn close_skill(skill: &SkillText<'_>, out: &mut String) {
+    members(&skill.attributes, &skill.tools, out);
+    instructions(skill.instructions, out);
+    out.push_str("</skill>\n");
 }
 
 /// What skills have to say of a turn's request, each with the tools that it governs.
