@@ -32,6 +32,7 @@ mod hostile;
 mod kept_open;
 mod layers;
 mod levels;
+mod loading;
 mod machine;
 mod made;
 mod probe;

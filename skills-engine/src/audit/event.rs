@@ -97,6 +97,7 @@ impl AuditEvent {
                 texts.map(|text| text.len() + size_of::<Arc<str>>()).sum()
             }
             AuditKind::ChildCreated { child } => child.len(),
+            AuditKind::ResourceRead { path, .. } => path.len(),
             AuditKind::SkillEvent { event, data, .. } => event.len() + data.get().len(),
             AuditKind::ApprovalAsked { subject, .. } => subject.weight(),
             AuditKind::ApprovalDecided { arguments, .. } => {
@@ -106,6 +107,7 @@ impl AuditEvent {
             AuditKind::SessionOpened
             | AuditKind::TurnEnded { .. }
             | AuditKind::HookFailed { .. }
+            | AuditKind::SkillLoaded { .. }
             | AuditKind::Observed { .. }
             | AuditKind::RegistryRefreshed { .. }
             | AuditKind::Lost { .. }
@@ -125,6 +127,8 @@ impl AuditEvent {
                 | AuditKind::CallEnded { .. }
                 | AuditKind::CallRefused { .. }
                 | AuditKind::HookFailed { .. }
+                | AuditKind::SkillLoaded { .. }
+                | AuditKind::ResourceRead { .. }
                 | AuditKind::SkillEvent { .. }
         )
     }
@@ -251,6 +255,28 @@ pub enum AuditKind {
         /// How.
         failure: HookFailure,
     },
+    /// The body of a skill was given to the model, or to whoever invoked it.
+    SkillLoaded {
+        /// The skill's id.
+        skill: Arc<str>,
+        /// SHA-256 of the body as its author wrote it.
+        body: [u8; 32],
+        /// SHA-256 of the text that was given.
+        told: [u8; 32],
+        /// The length of that text in bytes.
+        bytes: u64,
+    },
+    /// A part of a file of a skill was read.
+    ResourceRead {
+        /// The skill's id.
+        skill: Arc<str>,
+        /// The file's path below the skill's folder.
+        path: Arc<str>,
+        /// The position of the first byte.
+        offset: u64,
+        /// How many bytes.
+        bytes: u64,
+    },
     /// A skill wrote an event of its own.
     SkillEvent {
         /// The skill's id.
@@ -361,6 +387,8 @@ impl AuditKind {
             Self::Observed { .. } => "observed",
             Self::Switched { .. } => "switched",
             Self::HookFailed { .. } => "hook_failed",
+            Self::SkillLoaded { .. } => "skill_loaded",
+            Self::ResourceRead { .. } => "resource_read",
             Self::SkillEvent { .. } => "skill_event",
             Self::ApprovalAsked { .. } => "approval_asked",
             Self::ApprovalDecided { .. } => "approval_decided",

@@ -17,6 +17,8 @@ const CRATES: usize = 64;
 const EVENT: usize = 64;
 /// Bytes of data of an event of a skill.
 const DATA: usize = 8_192;
+/// Characters of the path of a file of a skill.
+const PATH_LENGTH: usize = 512;
 
 /// Writes records into a buffer it keeps.
 #[derive(Default)]
@@ -148,6 +150,46 @@ fn write_fields(fields: &mut Object<'_>, kind: &AuditKind, reason: usize) {
             fields.word("hook", hook);
             fields.word("failure", failure.as_str());
         }
+        AuditKind::SkillLoaded { .. }
+        | AuditKind::ResourceRead { .. }
+        | AuditKind::SkillEvent { .. } => write_of_skill(fields, kind),
+        AuditKind::ApprovalAsked { .. }
+        | AuditKind::ApprovalDecided { .. }
+        | AuditKind::ApprovalUsed { .. } => write_approval(fields, kind),
+        AuditKind::RegistryBuilt { .. }
+        | AuditKind::RegistryRefreshed { .. }
+        | AuditKind::Lost { .. }
+        | AuditKind::Withdrawn { .. }
+        | AuditKind::Recovered { .. }
+        | AuditKind::Anchor { .. } => write_of_engine(fields, kind),
+    }
+}
+
+/// What skills gave, and what they wrote themselves.
+fn write_of_skill(fields: &mut Object<'_>, kind: &AuditKind) {
+    match kind {
+        AuditKind::SkillLoaded {
+            skill,
+            body,
+            told,
+            bytes,
+        } => {
+            fields.text("skill", skill, NAME_LENGTH);
+            fields.hex("body", body);
+            fields.hex("told", told);
+            fields.number("bytes", *bytes);
+        }
+        AuditKind::ResourceRead {
+            skill,
+            path,
+            offset,
+            bytes,
+        } => {
+            fields.text("skill", skill, NAME_LENGTH);
+            fields.text("path", path, PATH_LENGTH);
+            fields.number("offset", *offset);
+            fields.number("bytes", *bytes);
+        }
         AuditKind::SkillEvent {
             skill,
             member,
@@ -159,15 +201,7 @@ fn write_fields(fields: &mut Object<'_>, kind: &AuditKind, reason: usize) {
             fields.text("event", event, EVENT);
             fields.json("data", data.get(), DATA);
         }
-        AuditKind::ApprovalAsked { .. }
-        | AuditKind::ApprovalDecided { .. }
-        | AuditKind::ApprovalUsed { .. } => write_approval(fields, kind),
-        AuditKind::RegistryBuilt { .. }
-        | AuditKind::RegistryRefreshed { .. }
-        | AuditKind::Lost { .. }
-        | AuditKind::Withdrawn { .. }
-        | AuditKind::Recovered { .. }
-        | AuditKind::Anchor { .. } => write_of_engine(fields, kind),
+        _ => {}
     }
 }
 

@@ -238,7 +238,7 @@ pub(super) fn turn_tool_facts(
         let asked = turn.attached.as_deref().zip(found);
         asked.is_none_or(|(attached, (skill, _))| attached.offers(skill, &tool.name))
     });
-    let host_only = epoch.registry.skill(tool.skill).definition().host_only;
+    let host_only = epoch.registry.skill(tool.skill).is_host_only();
     let waits = host_only && definition.expose == Expose::Always && !parent.is_opened(id, now);
     if of_parent.denied.is_some() || !is_offered || waits {
         facts.denied.get_or_insert(Why::Parent);

@@ -9,7 +9,7 @@ use super::epoch::Epoch;
 use super::governance::Governance;
 use super::inner::EngineInner;
 use super::reaper::reap;
-use super::refresh::{Sources, load};
+use super::refresh::{Sources, add_loader, load};
 use super::report::BuildReport;
 use super::sessions::Sessions;
 use super::settled::Settled;
@@ -25,7 +25,7 @@ use crate::skill::{
 };
 use crate::snapshot::bound_constants;
 use crate::source::{Provided, blocks_by_type, construct, linked_entries, typed_skill};
-use crate::tools::PslSkill;
+use crate::tools::{LOADER, PslSkill, loader};
 
 impl EngineBuilder {
     /// Makes every skill, checks the whole, and starts the engine's background tasks.
@@ -47,7 +47,9 @@ impl EngineBuilder {
         check_runtime(&*self.clock).map_err(|problem| BuildError::new(vec![problem.to_owned()]))?;
         let mut settled = self.settle();
         let loaded = self.load_sources(&mut settled).await;
-        let (mut registry, fixed) = self.registry(&settled, &loaded)?;
+        let loads =
+            loader(&self.loading.profile).map_err(|fault| BuildError::new(vec![fault.message]))?;
+        let (mut registry, fixed) = self.registry(&settled, &loaded, &loads)?;
         let Settled {
             settings,
             roles,
@@ -69,12 +71,13 @@ impl EngineBuilder {
             contents,
             telling,
             search,
+            loading,
             approvals,
             policy,
             sources,
             ..
         } = self;
-        let sources = Sources::new(sources, fixed, loaded, telling.clone());
+        let sources = Sources::new(sources, fixed, loads, loaded, telling.clone());
         let ring = sinks.is_empty().then(|| Arc::new(MemoryRing::default()));
         sinks.extend(ring.clone().map(|ring| ring as Arc<dyn AuditSink>));
         let audit = AuditLog::start(sinks, Arc::clone(&clock), &limits, audit_key);
@@ -108,6 +111,7 @@ impl EngineBuilder {
             pool: BlockingPool::new(limits.blocking_threads),
             limits,
             search,
+            loading,
             governance: Governance::new(roles, settings.psl_control, policy, switched_off),
             sources,
             approvals,
@@ -128,6 +132,7 @@ impl EngineBuilder {
         &self,
         settled: &Settled,
         loaded: &[Vec<Arc<dyn Skill>>],
+        loads: &Arc<dyn Skill>,
     ) -> Result<(Registry, Vec<Arc<dyn Skill>>), BuildError> {
         let mut linked = linked_entries(|package| settled.settings.linked.takes(package));
         for made in &self.made {
@@ -145,6 +150,7 @@ impl EngineBuilder {
             linked.extend(linked_entries(|_| true));
         }
         problems.extend(self.unknown_ids(settled, &skills, &linked));
+        add_loader(&mut skills, loads);
         match Registry::build(skills) {
             Ok(registry) if problems.is_empty() => Ok((registry, fixed)),
             Ok(_) => Err(BuildError::new(problems)),
@@ -258,6 +264,7 @@ impl EngineBuilder {
     ) -> Vec<String> {
         let is_known = |id: &str| {
             id == PslSkill::entry().id
+                || id == LOADER
                 || skills.iter().any(|skill| skill.definition().id == id)
                 || linked.iter().any(|entry| entry.id == id)
         };

@@ -4,11 +4,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::approval::ApprovalHandler;
+use super::load::{BinaryFiles, BodyDelivery, Loading};
 use super::search::{SkillSearch, TermSearch};
 use super::settings::Settings;
 use super::telling::Telling;
 use crate::audit::{AuditDetail, AuditKey, AuditSink, ContentStore};
-use crate::prompt::PromptComposer;
+use crate::prompt::{Profile, PromptComposer};
 use crate::session::{PslControl, PslPolicy, Role, StandardPolicy, VisibilityStore};
 use crate::skill::{Clock, Limits, Resources, Skill, SkillEntry, SkillType, SystemClock};
 use crate::snapshot::{Redactor, SnapshotComposer};
@@ -42,6 +43,7 @@ pub struct EngineBuilder {
     pub(super) contents: Option<Arc<dyn ContentStore>>,
     pub(super) telling: Telling,
     pub(super) search: Arc<dyn SkillSearch>,
+    pub(super) loading: Loading,
     pub(super) roles: Vec<(String, Role)>,
     pub(super) control: Option<PslControl>,
     pub(super) policy: Arc<dyn PslPolicy>,
@@ -72,6 +74,7 @@ impl Default for EngineBuilder {
             contents: None,
             telling: Telling::standard(),
             search: Arc::new(TermSearch::default()),
+            loading: Loading::default(),
             roles: Vec::new(),
             control: None,
             policy: Arc::new(StandardPolicy::default()),
@@ -273,6 +276,25 @@ impl EngineBuilder {
     /// and what needs an approval is refused.
     pub fn approvals(mut self, handler: impl ApprovalHandler + 'static) -> Self {
         self.approvals = Some(Arc::new(handler));
+        self
+    }
+
+    /// Sets how skills with content are shown and loaded: the names of tools and parameters, and the form of results.
+    /// The default is [`Profile::psl`].
+    pub fn profile(mut self, profile: Profile) -> Self {
+        self.loading.profile = profile;
+        self
+    }
+
+    /// Sets where the body of a skill stands that a model has opened.
+    pub fn body_delivery(mut self, delivery: BodyDelivery) -> Self {
+        self.loading.delivery = delivery;
+        self
+    }
+
+    /// Sets what a model is told of a file of a skill that is no text.
+    pub fn binary_files(mut self, binary: BinaryFiles) -> Self {
+        self.loading.binary = binary;
         self
     }
 

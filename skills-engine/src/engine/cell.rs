@@ -5,9 +5,10 @@ use tokio::sync::Notify;
 
 use super::access::Access;
 use super::approval::Approvals;
+use super::load::Given;
 use super::pending::{Pending, States};
 use crate::session::{SessionKey, SessionState};
-use crate::skill::{Level, Limits, Principal, SessionScope, Timestamp, TurnId, lock};
+use crate::skill::{Level, Limits, Principal, SessionScope, SkillContent, Timestamp, TurnId, lock};
 use crate::snapshot::{HoldsValues, OwnValues};
 
 /// A session as this process holds it. There may be very many: each byte here counts.
@@ -127,8 +128,30 @@ impl Cell {
         self.publish(around, |states| states.forget(change.serial));
     }
 
+    /// Whether the model was given a body with these arguments.
+    pub(super) fn was_given(&self, given: &Given) -> bool {
+        lock(&self.states).given().contains(given)
+    }
+
+    /// Whether the model was given a skill's body.
+    pub(super) fn has_body(&self, skill: &str, content: &dyn SkillContent) -> bool {
+        let states = lock(&self.states);
+        let mut given = states.given().iter();
+        !states.given().is_empty() && {
+            let digest = content.digest();
+            given.any(|given| given.is_body(skill, &digest))
+        }
+    }
+
+    /// Notes that the model was given a body.
+    pub(super) fn give(&self, given: Given) {
+        lock(&self.states).give(given);
+        self.edition.fetch_add(1, Ordering::AcqRel);
+    }
+
     /// Has the next view say again what is open.
     pub(crate) fn compact(&self) {
+        lock(&self.states).forget_given();
         self.writers.fetch_or(COMPACTED, Ordering::AcqRel);
         // After it, so that whoever sees the same number as before comes early enough for the next look.
         self.edition.fetch_add(1, Ordering::AcqRel);

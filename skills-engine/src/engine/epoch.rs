@@ -11,7 +11,7 @@ use super::telling::{Telling, cover};
 use super::texts::Texts;
 use crate::audit::SecretDigest;
 use crate::registry::{AttributeIndex, BuildError, Registry, SkillIndex, ToolIndex};
-use crate::skill::{Code, Fault, Level, Limits, shown};
+use crate::skill::{Actor, Code, Fault, Level, Limits, shown};
 use crate::snapshot::{LiveTable, Material, Redaction, Snapshots, Words};
 use crate::tools::Catalogue;
 
@@ -128,13 +128,18 @@ impl Epoch {
             .map_or(Level::Metadata, |(_, registered)| registered.base())
     }
 
-    /// A skill by its id, as far as a model with these rights may know of it.
+    /// A skill by its id, as far as someone with these rights may know of it.
     ///
     /// The error names the ids there are.
-    pub(crate) fn known(&self, rights: &Rights, id: &str) -> Result<SkillIndex, Fault> {
+    pub(crate) fn known(
+        &self,
+        rights: &Rights,
+        id: &str,
+        actor: Actor,
+    ) -> Result<SkillIndex, Fault> {
         match self.registry.find(id) {
-            Some((index, _)) if !rights.is_denied(index) => Ok(index),
-            _ => Err(unknown_skill(self, rights, id)),
+            Some((index, skill)) if !rights.is_denied(index) && !skill.is_built_in() => Ok(index),
+            _ => Err(unknown_skill(self, rights, id, actor)),
         }
     }
 
@@ -156,12 +161,17 @@ fn sealed(registry: &Registry, secrets: &SecretDigest) -> Option<[u8; 32]> {
     (!values.is_empty()).then(|| secrets.digest(&values))
 }
 
-fn unknown_skill(epoch: &Epoch, rights: &Rights, id: &str) -> Fault {
+/// Says that there is no such skill, and which ones there are for whoever asks.
+pub(super) fn unknown_skill(epoch: &Epoch, rights: &Rights, id: &str, actor: Actor) -> Fault {
     const MOST: usize = 20;
     let known = || {
-        (0..)
-            .zip(&epoch.registry.skills)
-            .filter(|(index, _)| !rights.is_denied(*index))
+        (0..).zip(&epoch.registry.skills).filter(|(index, skill)| {
+            let is_for_them = match actor {
+                Actor::Model => skill.is_told_of(),
+                _ => !skill.is_built_in(),
+            };
+            !rights.is_denied(*index) && is_for_them
+        })
     };
     let ids: Vec<_> = known()
         .take(MOST)

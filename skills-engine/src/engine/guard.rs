@@ -16,8 +16,8 @@ impl Control<'_> {
     /// To a model and to a user, what is denied looks as if it did not exist. The host learns the reason.
     pub(super) fn known(&self, id: &str) -> Result<SkillIndex, Fault> {
         match self.epoch.registry.find(id) {
-            Some((index, _)) if self.actor >= Actor::Host => Ok(index),
-            Some(_) | None => self.epoch.known(&self.rights, id),
+            Some((index, skill)) if self.actor >= Actor::Host && !skill.is_built_in() => Ok(index),
+            Some(_) | None => self.epoch.known(&self.rights, id, self.actor),
         }
     }
 

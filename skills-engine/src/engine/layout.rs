@@ -248,6 +248,14 @@ impl Layout {
         last.unwrap_or_else(|| unmoved(epoch, &self.rights, skill).level)
     }
 
+    /// Whether the session, or somebody in it, moved a skill that only others than the model open.
+    pub(crate) fn is_moved(&self, skill: SkillIndex) -> bool {
+        self.steps.iter().any(|step| match step.kind() {
+            StepKind::Deviation(shown) => shown.skill == skill && shown.is_opened,
+            StepKind::Opening(_) => false,
+        })
+    }
+
     pub(crate) fn shows(&self, tool: ToolIndex) -> bool {
         self.visible
             .get(tool as usize / 64)

@@ -2,6 +2,7 @@ use std::sync::Arc;
 
 use super::epoch::Epoch;
 use super::layout::{Layout, Shown, Step, unmoved};
+use super::load::ContentPart;
 use super::rights::{Rights, RightsBuilder};
 use super::telling::Telling;
 use super::view::View;
@@ -99,7 +100,14 @@ impl LoneSkill {
         let mut live = LiveValues::default();
         let visible = layout.live.iter().copied();
         evaluator.evaluate(visible, &mut viewer, &mut live).await;
-        View::new(Arc::clone(&self.epoch), layout, None, Arc::default(), live)
+        View::new(
+            Arc::clone(&self.epoch),
+            layout,
+            ContentPart::default(),
+            None,
+            Arc::default(),
+            live,
+        )
     }
 
     /// What there is to see once the host set the skill to a level.

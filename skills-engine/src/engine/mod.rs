@@ -25,6 +25,7 @@ mod hooks;
 mod inner;
 mod layout;
 mod layouts;
+mod load;
 #[cfg(any(test, feature = "testing"))]
 mod lone;
 mod notes;
@@ -65,6 +66,7 @@ pub use self::builder::EngineBuilder;
 pub use self::call::{CallResult, CallResults, ResultMessage, ToolCall};
 pub use self::foreign::ForeignSession;
 use self::inner::EngineInner;
+pub use self::load::{BinaryFiles, BodyDelivery, Invocable, Invocation};
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use self::lone::LoneSkill;
 pub use self::refresh::{FailedSkill, RefreshReport};

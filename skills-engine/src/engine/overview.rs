@@ -4,9 +4,9 @@ use super::control::Control;
 use super::search::Searched;
 use crate::registry::{SkillIndex, ToolIndex};
 use crate::session::{
-    Decision, MemberFacts, SessionState, SkillFacts, TurnStanding, decide, effective,
+    Decision, MemberFacts, SessionState, SkillFacts, TurnStanding, decide, effective, is_opened,
 };
-use crate::skill::{Fault, Level, SkillMatch, SkillVisibility, Timestamp, VisibilityChange};
+use crate::skill::{Actor, Fault, Level, SkillMatch, SkillVisibility, Timestamp, VisibilityChange};
 
 /// Skills in one answer to a search.
 const MATCHES: usize = 20;
@@ -18,7 +18,7 @@ impl Control<'_> {
         let now = self.engine.clock.now();
         (0..)
             .zip(&self.epoch.registry.skills)
-            .filter(|(index, _)| !self.rights.is_denied(*index))
+            .filter(|(index, _)| self.is_told_of(*index, &state))
             .map(|(index, registered)| {
                 let standing = state.standing(&registered.id);
                 let mut grants = standing.list(now);
@@ -43,7 +43,7 @@ impl Control<'_> {
         let state = self.cell.published().1;
         let known: Vec<_> = (0..)
             .zip(&self.epoch.registry.skills)
-            .filter(|(index, _)| !self.rights.is_denied(*index))
+            .filter(|(index, _)| self.is_told_of(*index, &state))
             .collect();
         let words = |index| self.epoch.words.skill(&self.epoch.registry, index);
         let searched: Vec<_> = known
@@ -70,6 +70,19 @@ impl Control<'_> {
                 level: self.level(*index, &state),
             })
             .collect())
+    }
+
+    /// Whether whoever asks may know of a skill: a model only once it was opened, where it may not begin it itself.
+    pub(super) fn is_told_of(&self, index: SkillIndex, state: &SessionState) -> bool {
+        let registered = self.epoch.registry.skill(index);
+        if self.rights.is_denied(index) || registered.is_built_in() {
+            return false;
+        }
+        registered.is_told_of() || self.actor > Actor::Model || {
+            let standing = state.standing(&registered.id);
+            let turn = self.turn_standing(&registered.id, state);
+            is_opened(self.facts(index), standing, turn, self.engine.clock.now())
+        }
     }
 
     pub(super) fn level(&self, index: SkillIndex, state: &SessionState) -> Level {
@@ -125,7 +138,7 @@ impl Control<'_> {
         }
     }
 
-    fn tool_name(&self, tool: ToolIndex) -> &Arc<str> {
+    pub(super) fn tool_name(&self, tool: ToolIndex) -> &Arc<str> {
         match self.turn {
             Some(turn) => turn.tool_name(tool),
             None => self.epoch.catalogue.name(tool),
@@ -169,6 +182,7 @@ impl Control<'_> {
                 .into_iter()
                 .map(|attribute| (*self.epoch.registry.attribute(attribute).name).to_owned())
                 .collect(),
+            instructions: None,
         }
     }
 }

@@ -4,12 +4,16 @@ use std::sync::Arc;
 use super::access::Access;
 use super::approval::Approvals;
 use super::cell::Around;
+use super::load::Given;
 use crate::audit::AuditEvent;
 use crate::session::{Change, ChangeOutcome, SessionState};
 use crate::snapshot::OwnValues;
 
 /// Changes of one session that may wait at once.
 const MOST: usize = 256;
+
+/// Bodies of skills that a session remembers its model has; one that is forgotten is given again.
+const MOST_GIVEN: usize = 1_024;
 
 /// What is known of a session's state, and the changes that are on their way.
 pub(super) struct States {
@@ -34,6 +38,8 @@ struct Waiting {
     access: Option<Arc<Access>>,
     /// What the session keeps of attributes.
     values: Option<Arc<OwnValues>>,
+    /// The bodies that its model was given, one for each skill.
+    given: Vec<Given>,
 }
 
 /// A change that is being stored, or is stored and waits for its audit record.
@@ -142,6 +148,28 @@ impl States {
     pub(super) fn access_or_new(&mut self) -> &mut Access {
         let waiting = self.waiting.get_or_insert_default();
         Arc::make_mut(waiting.access.get_or_insert_default())
+    }
+
+    /// The bodies that the model was given.
+    pub(super) fn given(&self) -> &[Given] {
+        self.waiting.as_ref().map_or(&[], |waiting| &waiting.given)
+    }
+
+    /// Notes that the model has a body, in place of another one of the skill.
+    pub(super) fn give(&mut self, given: Given) {
+        let all = &mut self.waiting.get_or_insert_default().given;
+        all.retain(|other| other.skill != given.skill);
+        if all.len() >= MOST_GIVEN {
+            all.remove(0);
+        }
+        all.push(given);
+    }
+
+    /// Notes that the model has none of them any more.
+    pub(super) fn forget_given(&mut self) {
+        if let Some(waiting) = &mut self.waiting {
+            waiting.given = Vec::new();
+        }
     }
 
     /// What the session keeps of attributes, if it ever did.

@@ -16,7 +16,7 @@ use crate::registry::Registry;
 use crate::skill::{Actor, Clock, Code, Fault, Limits, Principal, Skill, lock, within};
 use crate::snapshot::bound_constants;
 use crate::source::SkillSource;
-use crate::tools::{ExportOptions, wire_name};
+use crate::tools::{ExportOptions, name_on_wire};
 
 type Skills = Vec<Arc<dyn Skill>>;
 
@@ -62,6 +62,8 @@ pub(super) struct Sources {
     all: Vec<Arc<dyn SkillSource>>,
     /// Skills that no source gave: they stay as they are.
     fixed: Skills,
+    /// Stands in registries in which a skill has content.
+    loads: Arc<dyn Skill>,
     loaded: Mutex<Vec<Skills>>,
     is_refreshing: AtomicBool,
     telling: Telling,
@@ -71,12 +73,14 @@ impl Sources {
     pub(super) fn new(
         sources: Vec<Arc<dyn SkillSource>>,
         fixed: Skills,
+        loads: Arc<dyn Skill>,
         loaded: Vec<Skills>,
         telling: Telling,
     ) -> Self {
         Self {
             all: sources,
             fixed,
+            loads,
             loaded: Mutex::new(loaded),
             is_refreshing: AtomicBool::new(false),
             telling,
@@ -137,6 +141,7 @@ impl EngineInner {
         let _running = Running(&self.sources.is_refreshing);
         let before = lock(&self.sources.loaded).clone();
         let mut intake = Intake::new(&self.sources.fixed, &before, &self.limits);
+        intake.reserve(&self.sources.loads);
         let mut offered = Vec::new();
         for (source, earlier) in self.sources.all.iter().zip(&before) {
             match load(&**source, &*self.clock, &self.limits).await {
@@ -185,6 +190,8 @@ impl EngineInner {
     /// Builds a registry of what was taken in, and lets turns that begin from now on go by it.
     fn replace(&self, taken: &[Skills]) -> Result<(), Fault> {
         let skills = self.sources.fixed.iter().chain(taken.iter().flatten());
+        let mut skills: Skills = skills.cloned().collect();
+        add_loader(&mut skills, &self.sources.loads);
         let current = self.epoch();
         let generation = current.registry.generation + 1;
         let refused = |problem: &dyn fmt::Display| {
@@ -194,8 +201,8 @@ impl EngineInner {
                 format!("the skills cannot stand in one registry: {problem}"),
             )
         };
-        let mut registry = Registry::build_generation(generation, skills.cloned().collect())
-            .map_err(|error| refused(&error))?;
+        let mut registry =
+            Registry::build_generation(generation, skills).map_err(|error| refused(&error))?;
         let telling = self.sources.telling.clone();
         bound_constants(&mut registry, &self.limits, telling.redactor.is_some())
             .map_err(|error| refused(&error))?;
@@ -327,7 +334,7 @@ impl<'a> Intake<'a> {
             )]);
         }
         let taken = skill.tools().iter().filter_map(|tool| {
-            let name = wire_name(&id, &tool.definition.name);
+            let name = name_on_wire(skill.definition(), &tool.definition.name);
             self.names.get(&name).map(|other| {
                 format!(
                     "tool `{}` would be called `{name}`, as one of skill `{other}` is; rename it",
@@ -362,7 +369,7 @@ impl<'a> Intake<'a> {
     fn reserve(&mut self, skill: &Arc<dyn Skill>) {
         let id = id_of(skill);
         for tool in skill.tools() {
-            let name = wire_name(&id, &tool.definition.name);
+            let name = name_on_wire(skill.definition(), &tool.definition.name);
             self.names.insert(name, id.clone());
         }
         self.ids.insert(id);
@@ -385,6 +392,13 @@ impl<'a> Intake<'a> {
         report.added.sort_unstable();
         report.changed.sort_unstable();
         report
+    }
+}
+
+/// Adds what loads skills, if any of them has something to load.
+pub(super) fn add_loader(skills: &mut Skills, loader: &Arc<dyn Skill>) {
+    if skills.iter().any(|skill| skill.content().is_some()) {
+        skills.push(Arc::clone(loader));
     }
 }
 

@@ -23,7 +23,7 @@ pub(super) fn restated(
     let known = || {
         (0..)
             .zip(&epoch.registry.skills)
-            .filter(|(index, _)| !layout.rights.is_denied(*index))
+            .filter(|(index, skill)| !layout.rights.is_denied(*index) && !skill.is_built_in())
     };
     if known().next().is_none() {
         return Arc::default();

@@ -207,6 +207,9 @@ impl<'a> RightsBuilder<'a> {
     /// Leaves what roles give.
     pub(crate) fn roles(&mut self, given: &Given<'_>) {
         for (index, skill) in (0..).zip(&self.registry.skills) {
+            if skill.is_built_in() {
+                continue;
+            }
             let Some(of_skill) = given.skill(&skill.id) else {
                 self.deny(index, Why::NoRole);
                 continue;
@@ -229,10 +232,11 @@ impl<'a> RightsBuilder<'a> {
         }
     }
 
-    /// Leaves what a list allows. The skill through which the model opens others is exempt.
+    /// Leaves what a list allows. The skill through which the model opens others is exempt, and so is that which loads
+    /// them.
     pub(crate) fn list(&mut self, list: &AllowList) {
         for (index, skill) in (0..).zip(&self.registry.skills) {
-            if self.control == Some(index) {
+            if self.control == Some(index) || skill.is_built_in() {
                 continue;
             }
             match list.coverage(&skill.id) {
@@ -261,6 +265,10 @@ impl<'a> RightsBuilder<'a> {
         for index in 0..u32::try_from(registry.skills.len()).unwrap_or(u32::MAX) {
             if rights.is_denied(index) {
                 self.deny(index, Why::Parent);
+                continue;
+            }
+            if registry.skill(index).is_built_in() {
+                // It follows from what the session itself sees.
                 continue;
             }
             let facts = rights.skill(registry, index);
@@ -313,6 +321,7 @@ impl<'a> RightsBuilder<'a> {
     pub(crate) fn finish(mut self) -> Rights {
         let registry = self.registry;
         let mut exceptions = Vec::new();
+        self.loader();
         for (index, registered) in (0..).zip(&registry.skills) {
             let is_partial = self.is_partial(&registered.tools, &registered.attributes);
             let right = &mut self.skills[index as usize];
@@ -329,7 +338,9 @@ impl<'a> RightsBuilder<'a> {
         }
         let is_on = |index: SkillIndex| self.skills[index as usize].denied.is_none();
         let has_control = self.control.is_some_and(is_on);
-        let has_skills = self.skills.iter().any(|right| right.denied.is_none());
+        let mut told_of = self.skills.iter().zip(&registry.skills);
+        let has_skills =
+            told_of.any(|(right, skill)| right.denied.is_none() && !skill.is_built_in());
         Rights {
             digest: self.digest(),
             skills: self.skills.into(),
@@ -338,6 +349,37 @@ impl<'a> RightsBuilder<'a> {
             exceptions: exceptions.into(),
             has_control,
             has_skills,
+        }
+    }
+
+    /// Takes the tools out that load and read what skills hold, where there is nothing for them.
+    fn loader(&mut self) {
+        let Some(loader) = self.registry.loader else {
+            return;
+        };
+        let reaches_context = |index: SkillIndex| {
+            let right = self.skills[index as usize];
+            let ceiling = least(right.role, right.parent);
+            right.denied.is_none()
+                && !right.is_named_in_part
+                && ceiling.is_none_or(|ceiling| ceiling >= Level::Context)
+        };
+        let with_content = || {
+            let skills = (0..).zip(&self.registry.skills);
+            skills.filter(|(index, skill)| skill.content().is_some() && reaches_context(*index))
+        };
+        let can_open = self
+            .control
+            .is_some_and(|control| self.skills[control as usize].denied.is_none());
+        let can_load = with_content()
+            .any(|(_, skill)| skill.is_told_of() && (can_open || skill.base() >= Level::Context));
+        let can_read = with_content().any(|(_, skill)| skill.has_files());
+        for tool in self.registry.skill(loader).tools.all() {
+            // What reads is of a higher level than what loads.
+            let reads = self.registry.tool(tool).definition.level > Level::Metadata;
+            if !(if reads { can_read } else { can_load }) {
+                self.deny_tool(tool, Why::NothingToLoad);
+            }
         }
     }
 

@@ -49,9 +49,11 @@ impl Texts {
         } else {
             let mut text = String::new();
             let skills = (0..).zip(&registry.skills);
-            let ends = skills.map(|(index, _)| {
-                let chosen = base(material, snapshots, index);
-                composer.skill(&skill_text(material, &chosen, Audience::Model), &mut text);
+            let ends = skills.map(|(index, registered)| {
+                if registered.is_told_of() {
+                    let chosen = base(material, snapshots, index);
+                    composer.skill(&skill_text(material, &chosen, Audience::Model), &mut text);
+                }
                 text.len()
             });
             let ends = ends.collect();
@@ -159,6 +161,9 @@ impl Texts {
             }
             Bases::Apart(texts) => {
                 for index in run {
+                    if !epoch.registry.skill(index).is_told_of() {
+                        continue;
+                    }
                     out.push_str(texts[index as usize].get_or_init(|| {
                         let material = epoch.material();
                         let chosen = base(material, &epoch.snapshots, index);
@@ -183,6 +188,9 @@ impl Texts {
     ) {
         let registry = &epoch.registry;
         let registered = registry.skill(shown.skill);
+        if registered.is_built_in() || !registered.is_told_of() && !shown.is_opened {
+            return;
+        }
         let facts = rights.skill(registry, shown.skill);
         let is_let_through = |member| is_let_through(facts, member, shown.ceiling, shown.is_opened);
         let attributes = registered.attributes.up_to(shown.level);

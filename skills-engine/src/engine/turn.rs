@@ -8,6 +8,7 @@ use super::control::Control;
 use super::hooks::Beginning;
 use super::inner::EngineInner;
 use super::layout::Layout;
+use super::load::ContentPart;
 use super::repeats::Repeats;
 use super::restated::restated;
 use super::sight::steps;
@@ -158,10 +159,11 @@ impl Turn {
                 return Ok(TurnView::new(Arc::clone(&last.view), ViewChange::Unchanged));
             }
             let layout = Arc::clone(last.view.layout());
+            let contents = last.view.contents().clone();
             let part = last.view.turn_part().cloned();
             let span = tracing::debug_span!(parent: &self.span, "view");
             return Ok(self
-                .look(layout, part, self.restates)
+                .look(layout, contents, part, self.restates)
                 .instrument(span)
                 .await);
         }
@@ -192,9 +194,17 @@ impl Turn {
             let visible = self.core.visible_own_tools(&state, access.as_ref(), now);
             TurnPart::new(attached, &self.core.epoch, &layout, visible).map(Arc::new)
         });
+        let contents = if self.core.epoch.registry.loader.is_some() {
+            let last = self.last.as_ref().map(|last| last.view.contents());
+            let control = self.visibility.control();
+            control.content_part(&layout, &state, last).await
+        } else {
+            ContentPart::default()
+        };
         let restates = self.restates || self.core.cell.is_compacted();
         let span = tracing::debug_span!(parent: &self.span, "view");
-        let view = self.look(layout, part, restates).instrument(span).await;
+        let look = self.look(layout, contents, part, restates);
+        let view = look.instrument(span).await;
         if restates && !self.restates {
             // Only now: if the future is dropped before, nobody was told.
             self.restates = true;
@@ -225,6 +235,7 @@ impl Turn {
     async fn look(
         &mut self,
         layout: Arc<Layout>,
+        contents: ContentPart,
         part: Option<Arc<TurnPart>>,
         is_told_again: bool,
     ) -> TurnView {
@@ -265,6 +276,7 @@ impl Turn {
                 change = ViewChange::Prefix;
             }
             if change == ViewChange::Live
+                && *last.view.contents() == contents
                 && *last.view.restated() == restated
                 && *last.view.live() == self.scratch
             {
@@ -273,7 +285,7 @@ impl Turn {
         }
         let live = std::mem::take(&mut self.scratch);
         let epoch = Arc::clone(&self.core.epoch);
-        let view = Arc::new(View::new(epoch, layout, part, restated, live));
+        let view = Arc::new(View::new(epoch, layout, contents, part, restated, live));
         self.record_view(&view);
         self.views += 1;
         match &mut self.last {

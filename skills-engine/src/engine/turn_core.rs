@@ -10,6 +10,7 @@ use super::inner::EngineInner;
 use super::layout::Layout;
 use super::resolved::Resolved;
 use super::rights::Rights;
+use super::sight::reading;
 use crate::registry::{RegisteredTool, SkillIndex, ToolIndex};
 use crate::session::{
     AllowList, Decision, MemberFacts, SessionState, SkillFacts, TurnGrants, TurnStanding, decide,
@@ -213,6 +214,15 @@ impl TurnCore {
 
     /// What this turn's grants open of a skill.
     pub(super) fn standing(&self, skill: &str, state: &SessionState) -> TurnStanding {
+        let registry = &self.epoch.registry;
+        if let Some(loader) = registry.loader
+            && *registry.skill(loader).id == *skill
+        {
+            return self.with_rights(self.cell.access().as_ref(), |rights| {
+                let now = self.engine.clock.now();
+                self.with_grants(|grants| reading(&self.epoch, rights, state, grants, now))
+            });
+        }
         // Most turns grant nothing, and need no lock then.
         if self.edition() == 0 {
             return TurnStanding::default();

@@ -6,11 +6,12 @@ use sha2::Digest as _;
 
 use super::epoch::Epoch;
 use super::layout::Layout;
+use super::load::ContentPart;
 use super::telling::Audience;
 use super::told::material;
 use super::turn_part::TurnPart;
 use crate::prompt::LiveText;
-use crate::registry::ToolIndex;
+use crate::registry::{SkillIndex, ToolIndex};
 use crate::skill::{Level, ToolDefinition};
 use crate::snapshot::{AttributeStatus, LiveValues, ToolWords};
 use crate::tools::{Dialect, Listed};
@@ -19,6 +20,8 @@ use crate::tools::{Dialect, Listed};
 pub struct View {
     epoch: Arc<Epoch>,
     layout: Arc<Layout>,
+    /// Bodies of skills; mostly none.
+    contents: ContentPart,
     /// What hooks gave for the turn; mostly nothing.
     turn_part: Option<Arc<TurnPart>>,
     /// What is open, said again; mostly empty.
@@ -39,6 +42,8 @@ pub struct Prompt<'a> {
     pub stable: &'a str,
     /// What was opened, in the order of the openings.
     pub opened: &'a str,
+    /// Bodies of skills that stand in no result of a call; mostly empty.
+    pub contents: &'a str,
     /// What skills have to say of the turn's request; mostly empty.
     pub turn: &'a str,
     /// What is open, said again after earlier messages have gone; mostly empty.
@@ -53,6 +58,7 @@ impl fmt::Debug for Prompt<'_> {
             .debug_struct("Prompt")
             .field("stable", &self.stable.len())
             .field("opened", &self.opened.len())
+            .field("contents", &self.contents.len())
             .field("turn", &self.turn.len())
             .field("restated", &self.restated.len())
             .field("live", &self.live.len())
@@ -71,6 +77,7 @@ impl View {
     pub(super) fn new(
         epoch: Arc<Epoch>,
         layout: Arc<Layout>,
+        contents: ContentPart,
         turn_part: Option<Arc<TurnPart>>,
         restated: Arc<str>,
         live: LiveValues,
@@ -79,6 +86,7 @@ impl View {
         let mut view = Self {
             epoch,
             layout,
+            contents,
             turn_part,
             restated,
             live,
@@ -95,7 +103,13 @@ impl View {
     #[must_use]
     pub fn system_prompt(&self) -> &str {
         let (base, _) = self.base();
-        let parts = [base, self.turn_text(), &self.restated, &self.live_text];
+        let parts = [
+            base,
+            self.contents.text(),
+            self.turn_text(),
+            &self.restated,
+            &self.live_text,
+        ];
         if parts[1..].iter().all(|part| part.is_empty()) {
             return base;
         }
@@ -110,6 +124,7 @@ impl View {
         Prompt {
             stable,
             opened,
+            contents: self.contents.text(),
             turn: self.turn_text(),
             restated: &self.restated,
             live: &self.live_text,
@@ -177,7 +192,15 @@ impl View {
     #[must_use]
     pub fn level(&self, skill: &str) -> Option<Level> {
         let (index, _) = self.epoch.registry.find(skill)?;
-        (!self.layout.rights.is_denied(index)).then(|| self.layout.level(&self.epoch, index))
+        self.knows(index)
+            .then(|| self.layout.level(&self.epoch, index))
+    }
+
+    /// Whether the model is told of a skill.
+    fn knows(&self, index: SkillIndex) -> bool {
+        let registered = self.epoch.registry.skill(index);
+        let is_known = registered.is_told_of() || self.layout.is_moved(index);
+        is_known && !registered.is_built_in() && !self.layout.rights.is_denied(index)
     }
 
     /// The snapshot of one skill as JSON text, if the view knows the skill.
@@ -189,7 +212,7 @@ impl View {
     #[must_use]
     pub fn snapshot(&self, skill: &str) -> Option<String> {
         let (index, _) = self.epoch.registry.find(skill)?;
-        if self.layout.rights.is_denied(index) {
+        if !self.knows(index) {
             return None;
         }
         let part = self.turn_part.as_deref();
@@ -228,6 +251,7 @@ impl View {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let prompt = self.layout.prompt.len() + self.restated.len() + self.live_text.len();
+        let prompt = prompt + self.contents.text().len();
         let of_turn = self.turn_part.as_deref().map_or(0, TurnPart::bytes);
         prompt as u64 + self.layout.tool_bytes + of_turn
     }
@@ -242,6 +266,7 @@ impl View {
         Arc::new(Self {
             epoch: Arc::clone(&self.epoch),
             layout: Arc::clone(&self.layout),
+            contents: self.contents.clone(),
             turn_part: self.turn_part.clone(),
             restated: Arc::clone(&self.restated),
             live: self.live.clone(),
@@ -268,7 +293,8 @@ impl View {
         } else {
             &self.live_text
         };
-        [told, self.turn_text(), &self.restated, live].concat()
+        let contents = self.contents.text();
+        [told, contents, self.turn_text(), &self.restated, live].concat()
     }
 
     /// As [`bytes`](Self::bytes), without the values of sensitive attributes: a length may tell a value.
@@ -277,7 +303,7 @@ impl View {
             return self.bytes();
         }
         let shown = self.layout.prompt.len() + self.restated.len() + self.live_text.len();
-        let shown = shown + self.turn_text().len();
+        let shown = shown + self.turn_text().len() + self.contents.text().len();
         let beside = self.bytes().saturating_sub(shown as u64);
         self.told_prompt().len() as u64 + beside
     }
@@ -286,12 +312,19 @@ impl View {
         let Self {
             epoch,
             layout,
+            contents,
             turn_part,
             restated,
             live,
             ..
         } = self;
         let mut digest = layout.digest.clone();
+        if !contents.text().is_empty() {
+            // In the place of an attribute that no registry has, as what follows.
+            digest.update((u32::MAX - 2).to_le_bytes());
+            digest.update((contents.text().len() as u64).to_le_bytes());
+            digest.update(contents.text());
+        }
         if let Some(part) = turn_part {
             // In the place of an attribute that no registry has, as what is said again.
             digest.update((u32::MAX - 1).to_le_bytes());
@@ -336,6 +369,10 @@ impl View {
 
     pub(super) fn layout(&self) -> &Arc<Layout> {
         &self.layout
+    }
+
+    pub(super) fn contents(&self) -> &ContentPart {
+        &self.contents
     }
 
     pub(super) fn turn_part(&self) -> Option<&Arc<TurnPart>> {

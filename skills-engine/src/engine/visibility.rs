@@ -7,7 +7,7 @@ use super::control::Control;
 use super::turn_core::TurnCore;
 use crate::skill::{
     Actor, BoxFuture, Cleared, Fault, Question, SetVisibility, SkillMatch, SkillVisibility,
-    ToolContext, TurnAccess, TurnScope, Visibility, VisibilityChange, sealed,
+    ToolContext, ToolOutput, TurnAccess, TurnScope, Visibility, VisibilityChange, sealed,
 };
 
 /// What the tools of a turn are given: the turn's session as the model sees and changes it.
@@ -17,7 +17,7 @@ pub(super) struct TurnVisibility {
 }
 
 impl TurnVisibility {
-    fn control(&self) -> Control<'_> {
+    pub(super) fn control(&self) -> Control<'_> {
         let TurnCore {
             engine,
             cell,
@@ -39,6 +39,25 @@ impl TurnVisibility {
 impl sealed::Sealed for TurnVisibility {}
 
 impl TurnAccess for TurnVisibility {
+    fn load<'a>(
+        &'a self,
+        cx: &'a ToolContext,
+        skill: &'a str,
+        arguments: &'a str,
+    ) -> BoxFuture<'a, Result<String, Fault>> {
+        Box::pin(async move { self.control().load(cx, skill, arguments).await })
+    }
+
+    fn read<'a>(
+        &'a self,
+        skill: &'a str,
+        path: &'a str,
+        offset: u64,
+        limit: Option<u64>,
+    ) -> BoxFuture<'a, Result<ToolOutput, Fault>> {
+        Box::pin(async move { self.control().read_file(skill, path, offset, limit).await })
+    }
+
     fn scope(&self) -> &Arc<TurnScope> {
         &self.scope
     }
@@ -54,7 +73,10 @@ impl TurnAccess for TurnVisibility {
 
 impl Visibility for TurnVisibility {
     fn set(&self, request: SetVisibility) -> BoxFuture<'_, Result<VisibilityChange, Fault>> {
-        Box::pin(async move { self.control().set(request).await })
+        Box::pin(async move {
+            let changed = self.control().set(request).await?;
+            self.control().with_instructions(changed).await
+        })
     }
 
     fn get(&self) -> BoxFuture<'_, Result<Vec<SkillVisibility>, Fault>> {

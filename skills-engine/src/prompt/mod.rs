@@ -22,8 +22,8 @@ pub use self::escape::{
     escape_text, escape_text_below,
 };
 pub use self::profile::{
-    ArgumentBase, CatalogueFormat, CataloguePlace, CatalogueTiers, Profile, ProfileError,
-    ProfileParameter, ProfileTool,
+    CatalogueFormat, CataloguePlace, CatalogueTiers, Profile, ProfileError, ProfileParameter,
+    ProfileTool,
 };
 pub use self::standard::StandardComposer;
 pub use self::template::{ArgumentBase, Expanded, Template, TemplateError};

@@ -4,10 +4,10 @@ mod set;
 mod shape;
 
 pub use self::shape::{
-    ArgumentBase, CatalogueFormat, CataloguePlace, CatalogueTiers, ProfileError, ProfileParameter,
-    ProfileTool,
+    CatalogueFormat, CataloguePlace, CatalogueTiers, ProfileError, ProfileParameter, ProfileTool,
 };
 use super::envelope::EnvelopeForm;
+use super::template::ArgumentBase;
 
 /// How skills are shown to the models of one family of systems, and what the tools that load them are called.
 ///

@@ -9,7 +9,7 @@ use super::words::Words;
 const LONGEST_NAME: usize = 64;
 
 /// The number of the first argument in `$N` and `$ARGUMENTS[N]`.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum ArgumentBase {
     /// `$0` is the first argument.

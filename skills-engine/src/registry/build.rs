@@ -8,7 +8,7 @@ use sha2::{Digest, Sha256};
 use super::index::AddressIndex;
 use super::member::{MemberRange, RegisteredAttribute, RegisteredTool, shown_from};
 use super::{RegisteredSkill, Registry, SkillIndex};
-use crate::skill::{Instance, SchemaCache, Skill, SkillContent};
+use crate::skill::{Instance, Level, SchemaCache, Skill, SkillContent};
 
 /// Why an engine or a registry cannot be built: every problem found, not only the first.
 #[derive(Clone, PartialEq, Eq)]
@@ -94,6 +94,12 @@ impl Registry {
             ..
         } = assembly;
         let by_address = AddressIndex::new(&skills);
+        let loader = (0..).zip(&skills).find(|(_, skill)| skill.is_built_in);
+        let loader = loader.map(|(index, _)| index);
+        let open_with_content = (0..)
+            .zip(&skills)
+            .filter(|(_, skill)| skill.base >= Level::Context && skill.content().is_some());
+        let open_with_content = open_with_content.map(|(index, _)| index).collect();
         let digest = digest_of(&skills, &tools, &attributes);
         Ok(Self {
             generation,
@@ -103,6 +109,8 @@ impl Registry {
             attributes,
             by_type,
             by_address,
+            loader,
+            open_with_content,
         })
     }
 }
@@ -208,7 +216,9 @@ impl Assembly {
         self.skills.push(RegisteredSkill {
             id,
             base: skill.definition().base_level,
-            is_host_only: skill.definition().host_only,
+            is_host_only: skill.definition().host_only || !skill.definition().model_invocable,
+            is_told_of: skill.definition().model_invocable && !skill.definition().is_built_in,
+            is_built_in: skill.definition().is_built_in,
             skill,
             tools,
             attributes,

@@ -12,7 +12,7 @@ pub use self::build::BuildError;
 pub(crate) use self::build::whence;
 use self::index::AddressIndex;
 pub(crate) use self::member::{MemberRange, RegisteredAttribute, RegisteredTool};
-use crate::skill::{Instance, Level, Skill, SkillDefinition, SkillType};
+use crate::skill::{Instance, Level, Skill, SkillContent, SkillDefinition, SkillType};
 
 /// The position of a skill in its registry.
 pub(crate) type SkillIndex = u32;
@@ -34,6 +34,10 @@ pub struct Registry {
     pub(crate) attributes: Vec<RegisteredAttribute>,
     by_type: HashMap<TypeId, SkillIndex>,
     by_address: AddressIndex,
+    /// The skill that holds the engine's own tools for content, where any skill has some.
+    pub(crate) loader: Option<SkillIndex>,
+    /// The skills with content that are open wider than METADATA from the beginning.
+    pub(crate) open_with_content: Box<[SkillIndex]>,
 }
 
 /// A skill and where its members are.
@@ -45,6 +49,8 @@ pub(crate) struct RegisteredSkill {
     pub(crate) attributes: MemberRange,
     base: Level,
     is_host_only: bool,
+    is_told_of: bool,
+    is_built_in: bool,
 }
 
 impl RegisteredSkill {
@@ -59,6 +65,27 @@ impl RegisteredSkill {
     /// Whether a model cannot open it by itself.
     pub(crate) fn is_host_only(&self) -> bool {
         self.is_host_only
+    }
+
+    /// Whether a model knows of it before somebody else has opened it.
+    pub(crate) fn is_told_of(&self) -> bool {
+        self.is_told_of
+    }
+
+    /// Whether it is no skill to tell of, but holds tools of the engine's own.
+    pub(crate) fn is_built_in(&self) -> bool {
+        self.is_built_in
+    }
+
+    /// Its body and files.
+    pub(crate) fn content(&self) -> Option<&dyn SkillContent> {
+        self.skill.content()
+    }
+
+    /// Whether it has files.
+    pub(crate) fn has_files(&self) -> bool {
+        self.content()
+            .is_some_and(|content| !content.resources().is_empty())
     }
 }
 

@@ -193,5 +193,8 @@ fn denied(question: &Question<'_>, why: Why) -> String {
         Why::NotSelected => format!(
             "`{skill}` does not offer `{member}` in this turn; a request for which it does shows it"
         ),
+        Why::NothingToLoad => format!(
+            "this session sees no skill that `{member}` could load or read from; let it see one"
+        ),
     }
 }

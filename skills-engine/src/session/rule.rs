@@ -166,6 +166,8 @@ pub enum Why {
     NotAsked,
     /// The skill offers other tools in this turn.
     NotSelected,
+    /// The session sees no skill that the tool could load or read from.
+    NothingToLoad,
 }
 
 impl Why {
@@ -183,6 +185,7 @@ impl Why {
             Self::HookFailed => "hook_failed",
             Self::NotAsked => "not_asked",
             Self::NotSelected => "not_selected",
+            Self::NothingToLoad => "nothing_to_load",
         }
     }
 }

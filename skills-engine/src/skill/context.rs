@@ -217,6 +217,11 @@ impl ToolContext {
         }
     }
 
+    /// What the call reaches of its turn.
+    pub(crate) fn access(&self) -> &dyn TurnAccess {
+        &*self.call.access
+    }
+
     /// The session the call belongs to.
     #[must_use]
     pub fn session_id(&self) -> &SessionId {

@@ -172,6 +172,8 @@ pub struct SkillDefinition {
     pub origin: Origin,
     /// Whether the skill stands under another id than its type was annotated with.
     pub(crate) is_alias: bool,
+    /// Whether it is no skill to tell of, but holds tools of the engine's own, which go by their bare names.
+    pub(crate) is_built_in: bool,
 }
 
 impl SkillDefinition {
@@ -194,6 +196,7 @@ impl SkillDefinition {
             required: false,
             origin: Origin::default(),
             is_alias: false,
+            is_built_in: false,
         }
     }
 }

@@ -5,7 +5,9 @@ use serde::Serialize;
 
 use serde_json::Value;
 
-use super::{Actor, BoxFuture, Fault, Level, Question, Timestamp, ToolContext, TurnScope};
+use super::{
+    Actor, BoxFuture, Fault, Level, Question, Timestamp, ToolContext, ToolOutput, TurnScope,
+};
 
 /// How long a grant lasts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -91,6 +93,9 @@ pub struct VisibilityChange {
     pub new_tools: Vec<String>,
     /// Names of the attributes that became visible.
     pub new_attributes: Vec<String>,
+    /// The skill's instructions, where the model opened it and its prompt does not hold them.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub instructions: Option<String>,
 }
 
 /// A grant or floor as it is shown to whoever asks.
@@ -180,6 +185,23 @@ pub(crate) trait TurnAccess: Visibility {
     /// The turn.
     fn scope(&self) -> &Arc<TurnScope>;
 
+    /// Opens a skill and answers what it holds, once.
+    fn load<'a>(
+        &'a self,
+        cx: &'a ToolContext,
+        skill: &'a str,
+        arguments: &'a str,
+    ) -> BoxFuture<'a, Result<String, Fault>>;
+
+    /// Reads a part of a file of an open skill.
+    fn read<'a>(
+        &'a self,
+        skill: &'a str,
+        path: &'a str,
+        offset: u64,
+        limit: Option<u64>,
+    ) -> BoxFuture<'a, Result<ToolOutput, Fault>>;
+
     /// Asks the person the session belongs to.
     fn ask<'a>(
         &'a self,
@@ -223,6 +245,25 @@ impl sealed::Sealed for NoTurn {}
 impl TurnAccess for NoTurn {
     fn scope(&self) -> &Arc<TurnScope> {
         &self.0
+    }
+
+    fn load<'a>(
+        &'a self,
+        _cx: &'a ToolContext,
+        _skill: &'a str,
+        _arguments: &'a str,
+    ) -> BoxFuture<'a, Result<String, Fault>> {
+        Self::refuse()
+    }
+
+    fn read<'a>(
+        &'a self,
+        _skill: &'a str,
+        _path: &'a str,
+        _offset: u64,
+        _limit: Option<u64>,
+    ) -> BoxFuture<'a, Result<ToolOutput, Fault>> {
+        Self::refuse()
     }
 
     fn ask<'a>(

@@ -106,6 +106,7 @@ pub(crate) fn typed_skill(
     }
     let definition = SkillDefinition {
         is_alias: id != entry.id,
+        is_built_in: false,
         id,
         name: Cow::Borrowed(entry.name),
         description: Cow::Borrowed(entry.description),

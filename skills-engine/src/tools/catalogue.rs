@@ -4,7 +4,7 @@ use std::sync::{Arc, OnceLock};
 
 use super::definition::{Listed, write_definition};
 use super::export::ExportOptions;
-use super::wire::wire_name;
+use super::wire::name_on_wire;
 use crate::registry::{Registry, ToolIndex};
 use crate::snapshot::Words;
 
@@ -59,8 +59,9 @@ impl Catalogue {
             HashMap::with_capacity(registry.tools.len());
         let mut problems = Vec::new();
         for (index, tool) in (0..).zip(&registry.tools) {
-            let skill = &registry.skill(tool.skill).id;
-            let name: Arc<str> = wire_name(skill, &tool.name).into();
+            let definition = registry.skill(tool.skill).definition();
+            let skill = &definition.id;
+            let name: Arc<str> = name_on_wire(definition, &tool.name).into();
             if let Some(other) = by_name.insert(Arc::clone(&name), index) {
                 let other = registry.tool(other);
                 problems.push(format!(

@@ -2,6 +2,8 @@
 
 use sha2::{Digest, Sha256};
 
+use crate::skill::SkillDefinition;
+
 /// Bytes of a name on the wire: what providers take.
 const MOST_BYTES: usize = 64;
 /// Bytes of the mark of a name that was changed: `_` and 8 hexadecimal digits.
@@ -23,6 +25,8 @@ const MARK_BYTES: usize = 9;
 /// assert_eq!(wire_name("help-desk", "get_ticket"), "help-desk__get_ticket");
 /// assert_eq!(wire_name("help desk", "get_ticket"), "help_desk__get_ticket_7bcfdc10");
 /// ```
+///
+/// The engine's own tools for what skills hold, such as `load_skill`, go by their bare names.
 #[must_use]
 pub fn wire_name(skill: &str, tool: &str) -> String {
     let mut is_changed = false;
@@ -56,6 +60,14 @@ pub fn wire_name(skill: &str, tool: &str) -> String {
         }
     }
     name
+}
+
+/// The name of a tool of a skill: [`wire_name`], or the bare one where the skill holds tools of the engine's own.
+pub(crate) fn name_on_wire(skill: &SkillDefinition, tool: &str) -> String {
+    if skill.is_built_in {
+        return tool.to_owned();
+    }
+    wire_name(&skill.id, tool)
 }
 
 #[cfg(test)]

@@ -1,8 +1,9 @@
 use std::borrow::Cow;
 
+use super::super::template::ArgumentBase;
 use super::{
-    ArgumentBase, CatalogueFormat, CataloguePlace, CatalogueTiers, EnvelopeForm, Profile,
-    ProfileError, ProfileParameter, ProfileTool, SKILLS,
+    CatalogueFormat, CataloguePlace, CatalogueTiers, EnvelopeForm, Profile, ProfileError,
+    ProfileParameter, ProfileTool, SKILLS,
 };
 use crate::skill::shown;
 

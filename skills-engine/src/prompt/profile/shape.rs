@@ -55,27 +55,6 @@ impl Default for CatalogueTiers {
     }
 }
 
-/// What number the first argument of a skill has, as in `$0` or `$1`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[non_exhaustive]
-pub enum ArgumentBase {
-    /// `$0` is the first.
-    Zero,
-    /// `$1` is the first.
-    One,
-}
-
-impl ArgumentBase {
-    /// The number.
-    #[must_use]
-    pub fn first(self) -> usize {
-        match self {
-            Self::Zero => 0,
-            Self::One => 1,
-        }
-    }
-}
-
 /// A tool that a profile names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]

@@ -1,8 +1,8 @@
 use super::{
-    ArgumentBase, CatalogueFormat, CataloguePlace, CatalogueTiers, Profile, ProfileError,
-    ProfileParameter, ProfileTool,
+    CatalogueFormat, CataloguePlace, CatalogueTiers, Profile, ProfileError, ProfileParameter,
+    ProfileTool,
 };
-use crate::prompt::EnvelopeForm;
+use crate::prompt::{ArgumentBase, EnvelopeForm};
 
 fn all() -> [Profile; 5] {
     [
@@ -39,7 +39,7 @@ fn shape(profile: &Profile) -> String {
         joined(read),
         profile.tool(ProfileTool::List),
         profile.tool(ProfileTool::Search),
-        profile.argument_base().first(),
+        usize::from(profile.argument_base() == ArgumentBase::One),
         profile.tiers().map(|tiers| (tiers.described, tiers.named)),
     )
 }

@@ -1,0 +1,136 @@
+use std::fmt::Write as _;
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+
+use super::super::control::Control;
+use crate::audit::AuditKind;
+use crate::skill::{Code, Fault, Resource, ResourcePart, ToolOutput, shown};
+
+/// Bytes of a file in one answer.
+const MOST: usize = 256 * 1024;
+/// Room for what is said beside the bytes.
+const BESIDE: usize = 512;
+
+/// What a model is told of a file that is no text.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BinaryFiles {
+    /// Its bytes, in Base64 (RFC 4648, section 4).
+    #[default]
+    Base64,
+    /// That it is no text.
+    Refuse,
+}
+
+impl Control<'_> {
+    /// A part of a file of an open skill, as a model reads it.
+    pub(in crate::engine) async fn read_file(
+        &self,
+        skill: &str,
+        path: &str,
+        offset: u64,
+        limit: Option<u64>,
+    ) -> Result<ToolOutput, Fault> {
+        if let Some(turn) = self.turn {
+            turn.check_running()?;
+        }
+        let (index, level) = self.open_content(skill)?;
+        let registered = self.epoch.registry.skill(index);
+        let id = &registered.id;
+        let content = registered.content();
+        let Some(content) = content.filter(|content| !content.resources().is_empty()) else {
+            return Err(Fault::new(
+                Code::InvalidArguments,
+                format!("`{id}` has no files. Do without them"),
+            ));
+        };
+        let listed = content.resources();
+        let Ok(at) = listed.binary_search_by(|file| (*file.path).cmp(path)) else {
+            // It is asked for the reason; whatever it answers, nothing of it is handed on.
+            let refused = content.read(path, 0, 0).await.err();
+            return Err(refused.unwrap_or_else(|| not_listed(id, path)));
+        };
+        let file = &listed[at];
+        if level < file.level() {
+            return Err(Fault::new(
+                Code::Hidden,
+                format!(
+                    "`{id}` is at {level}, and `{path}` is a script; open `{id}` at COMPLETE with \
+                     psl-skill__set_skill_visibility first"
+                ),
+            ));
+        }
+        let most = self.engine.limits.result.saturating_sub(BESIDE).min(MOST);
+        let most = limit.map_or(most, |limit| {
+            usize::try_from(limit).unwrap_or(most).min(most)
+        });
+        let part = content.read(path, offset, most).await?;
+        let told = self.told_file(file, &part, most)?;
+        let kind = AuditKind::ResourceRead {
+            skill: id.clone(),
+            path: file.path.clone(),
+            offset,
+            bytes: told.1 as u64,
+        };
+        let mut event = self.engine.event(self.cell, self.actor, kind);
+        event.turn = self.turn.map(|turn| turn.id);
+        self.engine.audit.record(event.by(self.by.clone()));
+        Ok(ToolOutput::text(told.0))
+    }
+
+    /// A part as it is told, and how many of its bytes that is.
+    fn told_file(
+        &self,
+        file: &Resource,
+        part: &ResourcePart,
+        most: usize,
+    ) -> Result<(String, usize), Fault> {
+        let (mut text, taken) = match whole_characters(&part.bytes) {
+            Some(text) => (text.to_owned(), text.len()),
+            None if self.engine.loading.binary == BinaryFiles::Refuse => {
+                return Err(Fault::new(
+                    Code::InvalidArguments,
+                    format!("`{}` is no text, so it cannot be read here", file.path),
+                ));
+            }
+            None => {
+                // Three bytes make four letters.
+                let taken = part.bytes.len().min(most / 4 * 3);
+                let letters = STANDARD.encode(&part.bytes[..taken]);
+                (format!("[base64]\n{letters}"), taken)
+            }
+        };
+        let end = part.offset.saturating_add(taken as u64);
+        if taken == 0 && part.total > 0 {
+            let _ = write!(text, "[nothing there: the file has {} bytes]", part.total);
+        } else if part.offset > 0 || end < part.total {
+            let _ = write!(text, "\n[bytes {} to {end} of {}", part.offset, part.total);
+            if end < part.total {
+                let _ = write!(text, "; go on with offset {end}");
+            }
+            text.push(']');
+        }
+        Ok((text, taken))
+    }
+}
+
+/// Bytes as text, without a last character that is not whole; `None` when they are no text.
+fn whole_characters(bytes: &[u8]) -> Option<&str> {
+    let text = match std::str::from_utf8(bytes) {
+        Ok(text) => text,
+        Err(err) if err.error_len().is_none() && err.valid_up_to() > 0 => {
+            std::str::from_utf8(&bytes[..err.valid_up_to()]).unwrap_or_default()
+        }
+        Err(_) => return None,
+    };
+    (!text.contains('\0')).then_some(text)
+}
+
+fn not_listed(skill: &str, path: &str) -> Fault {
+    let path = shown(path, 128);
+    Fault::new(
+        Code::InvalidArguments,
+        format!("`{path}` is not among the files of `{skill}`. Use a path as it is listed"),
+    )
+}

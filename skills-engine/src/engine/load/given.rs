@@ -1,0 +1,33 @@
+use std::sync::Arc;
+
+use sha2::{Digest as _, Sha256};
+
+use crate::skill::SkillContent;
+
+/// A body that a model was given, and with which arguments.
+#[derive(Clone, PartialEq, Eq)]
+pub(in crate::engine) struct Given {
+    pub(in crate::engine) skill: Arc<str>,
+    body: [u8; 32],
+    /// All zeros without arguments.
+    arguments: [u8; 32],
+}
+
+impl Given {
+    pub(super) fn new(skill: &Arc<str>, content: &dyn SkillContent, arguments: &str) -> Self {
+        Self {
+            skill: Arc::clone(skill),
+            body: content.digest(),
+            arguments: if arguments.is_empty() {
+                [0; 32]
+            } else {
+                Sha256::digest(arguments).into()
+            },
+        }
+    }
+
+    /// Whether it is this body, whatever the arguments.
+    pub(in crate::engine) fn is_body(&self, skill: &str, digest: &[u8; 32]) -> bool {
+        *self.skill == *skill && self.body == *digest
+    }
+}

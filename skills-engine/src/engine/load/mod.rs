@@ -1,0 +1,379 @@
+//! What skills hold beside their members: how it reaches a model, once and in one place.
+
+mod files;
+mod given;
+mod invoke;
+mod part;
+
+pub use self::files::BinaryFiles;
+pub(super) use self::given::Given;
+pub use self::invoke::{Invocable, Invocation};
+pub(super) use self::part::ContentPart;
+
+use sha2::{Digest as _, Sha256};
+
+use super::control::Control;
+use crate::audit::AuditKind;
+use crate::prompt::{LoadedSkill, Template, TemplateError};
+use crate::registry::SkillIndex;
+use crate::session::SessionState;
+use crate::skill::{
+    Actor, Code, Fault, Level, SetVisibility, SkillContent, ToolContext, VisibilityChange, shown,
+};
+
+/// Where a body stands that a model has opened.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum BodyDelivery {
+    /// In the result of the call that opened the skill.
+    #[default]
+    ToolResult,
+    /// In the prompt, as that of a skill that the user or the host opened.
+    Prompt,
+}
+
+impl Control<'_> {
+    /// Opens a skill at CONTEXT, if it is not, and answers what it holds.
+    pub(super) async fn load(
+        &self,
+        cx: &ToolContext,
+        name: &str,
+        arguments: &str,
+    ) -> Result<String, Fault> {
+        if let Some(turn) = self.turn {
+            turn.check_running()?;
+        }
+        let index = self.known(name)?;
+        let before = self.cell.published().1;
+        let seen = self.members(index, &before);
+        let registered = self.epoch.registry.skill(index);
+        if self.level(index, &before) < Level::Context {
+            if !self.is_told_of(index, &before) {
+                return Err(not_for(Actor::Model, &registered.id));
+            }
+            if !self.rights.has_control() {
+                return Err(Fault::new(
+                    Code::NotPermitted,
+                    format!(
+                        "`{}` is not open, and you may not open it. Ask the user to, or do without it",
+                        registered.id
+                    ),
+                ));
+            }
+            let mut request =
+                SetVisibility::new(&*registered.id, Level::Context).reason("load_skill");
+            request.call = Some(cx.clone());
+            self.set(request).await?;
+        }
+        let now = self.renewed();
+        let state = self.cell.published().1;
+        let level = now.level(index, &state);
+        if level < Level::Context || now.rights.is_denied(index) {
+            return Err(Fault::new(
+                Code::NotPermitted,
+                format!(
+                    "`{}` is limited to {level} in this session. Do without it",
+                    registered.id
+                ),
+            ));
+        }
+        match registered.content() {
+            Some(content) => now.deliver(index, content, arguments, &state).await,
+            None => Ok(now.described(index, &state, &seen)),
+        }
+    }
+
+    /// Adds to a change what the skill holds, where a model has just opened it.
+    pub(super) async fn with_instructions(
+        &self,
+        mut change: VisibilityChange,
+    ) -> Result<VisibilityChange, Fault> {
+        let found = self.epoch.registry.find(&change.skill);
+        if let Some((index, registered)) = found
+            && let Some(content) = registered.content()
+            && change.new_level >= Level::Context
+            && self.engine.loading.delivery == BodyDelivery::ToolResult
+        {
+            let state = self.cell.published().1;
+            if !self.has_body(index, content, &state) {
+                change.instructions = Some(self.deliver(index, content, "", &state).await?);
+            }
+        }
+        Ok(change)
+    }
+
+    /// The body of an open skill with its arguments, unless the model has it.
+    async fn deliver(
+        &self,
+        index: SkillIndex,
+        content: &dyn SkillContent,
+        arguments: &str,
+        state: &SessionState,
+    ) -> Result<String, Fault> {
+        let profile = &self.engine.loading.profile;
+        let registered = self.epoch.registry.skill(index);
+        let id = &registered.id;
+        if !self.rights.has_instructions(index) {
+            return Err(Fault::new(
+                Code::NotPermitted,
+                format!("the instructions of `{id}` are not for this session. Do without them"),
+            ));
+        }
+        let arguments = arguments.trim();
+        let given = Given::new(id, content, arguments);
+        let has_it = if arguments.is_empty() {
+            self.has_body(index, content, state)
+        } else {
+            self.cell.was_given(&given)
+        };
+        if has_it {
+            return Ok(profile.already_loaded(id));
+        }
+        self.give(index, content, arguments).await
+    }
+
+    /// The body of an open skill with its arguments; from now on the model has it.
+    async fn give(
+        &self,
+        index: SkillIndex,
+        content: &dyn SkillContent,
+        arguments: &str,
+    ) -> Result<String, Fault> {
+        let told = self.enveloped(index, content, arguments).await?;
+        if let Some(turn) = self.turn {
+            turn.check_running()?;
+        }
+        let id = &self.epoch.registry.skill(index).id;
+        self.cell.give(Given::new(id, content, arguments));
+        let kind = AuditKind::SkillLoaded {
+            skill: id.clone(),
+            body: content.digest(),
+            told: Sha256::digest(&told).into(),
+            bytes: told.len() as u64,
+        };
+        let mut event = self.engine.event(self.cell, self.actor, kind);
+        event.turn = self.turn.map(|turn| turn.id);
+        self.engine.audit.record(event.by(self.by.clone()));
+        Ok(told)
+    }
+
+    /// The body of a skill with its arguments and the list of its files, in the profile's form.
+    async fn enveloped(
+        &self,
+        index: SkillIndex,
+        content: &dyn SkillContent,
+        arguments: &str,
+    ) -> Result<String, Fault> {
+        let profile = &self.engine.loading.profile;
+        let body = content.body().await?;
+        let text = self.expanded(index, content, &body, arguments)?;
+        let definition = self.epoch.words.skill(&self.epoch.registry, index);
+        let listed = content.resources().iter().take(profile.listed_resources());
+        let listed: Vec<_> = listed.map(|file| (*file.path).to_owned()).collect();
+        let id = &self.epoch.registry.skill(index).id;
+        let mut loaded = LoadedSkill::new(id, &definition.description, &text);
+        loaded.directory = content.base_dir();
+        loaded.resources = &listed;
+        loaded.total_resources = content.total_resources();
+        Ok(profile.loaded(&loaded))
+    }
+
+    /// A body with everything put in its place.
+    fn expanded(
+        &self,
+        index: SkillIndex,
+        content: &dyn SkillContent,
+        body: &str,
+        arguments: &str,
+    ) -> Result<String, Fault> {
+        let registered = self.epoch.registry.skill(index);
+        let body = self
+            .epoch
+            .words
+            .instructions_of_turn(&self.epoch.registry, index, body);
+        let names = argument_names(content);
+        let mut template = Template::new(&body)
+            .arguments(arguments)
+            .names(names.iter().map(String::as_str))
+            .base(self.engine.loading.profile.argument_base())
+            .session_id(self.cell.scope.id.as_str());
+        if let Some(folder) = content.base_dir() {
+            template = template.skill_dir(folder);
+        }
+        let most = body.len().saturating_add(self.engine.limits.result);
+        let expanded = template
+            .expand(most)
+            .map_err(|TemplateError::TooLong { .. }| {
+                Fault::new(
+                    Code::LimitExceeded,
+                    format!(
+                        "`{}` is longer than {most} bytes with these arguments. Give shorter ones",
+                        registered.id
+                    ),
+                )
+            })?;
+        if !expanded.commands.is_empty() {
+            tracing::warn!(
+                skill = &*registered.id,
+                commands = expanded.commands.len(),
+                "a skill asks to run commands, which stay text"
+            );
+        }
+        Ok(expanded.text)
+    }
+
+    /// Whether the model has the body of a skill before it, in its prompt or in an earlier result.
+    fn has_body(
+        &self,
+        index: SkillIndex,
+        content: &dyn SkillContent,
+        state: &SessionState,
+    ) -> bool {
+        let id = &self.epoch.registry.skill(index).id;
+        self.cell.has_body(id, content) || self.is_in_prompt(index, content, state)
+    }
+
+    /// Whether the prompt holds the body of a skill: of one that others than the model opened, unless it was given
+    /// before.
+    fn is_in_prompt(
+        &self,
+        index: SkillIndex,
+        content: &dyn SkillContent,
+        state: &SessionState,
+    ) -> bool {
+        let registered = self.epoch.registry.skill(index);
+        let standing = state.standing(&registered.id);
+        let turn = self.turn_standing(&registered.id, state);
+        let now = self.engine.clock.now();
+        part::belongs_in_prompt(self.engine, registered, standing, turn, now)
+            && self.level(index, state) >= Level::Context
+            && self.rights.has_instructions(index)
+            && !self.cell.has_body(&registered.id, content)
+    }
+
+    /// What opening a skill without a body came to.
+    fn described(
+        &self,
+        index: SkillIndex,
+        state: &SessionState,
+        before: &super::overview::Members,
+    ) -> String {
+        let Self { epoch, .. } = self;
+        let registry = &epoch.registry;
+        let id = &registry.skill(index).id;
+        let definition = epoch.words.skill(registry, index);
+        let mut text = String::new();
+        if self.rights.has_instructions(index)
+            && let Some(instructions) = epoch.words.instructions(registry, index)
+        {
+            text.push_str(instructions.trim_end());
+            text.push_str("\n\n");
+        }
+        let members = self.members(index, state);
+        let tools = members.tools.iter().map(|tool| {
+            let mark = if before.tools.contains(tool) {
+                ""
+            } else {
+                " (new)"
+            };
+            format!("{}{mark}", self.tool_name(*tool))
+        });
+        let attributes = members.attributes.iter();
+        let attributes = attributes.map(|index| registry.attribute(*index).name.to_string());
+        for (what, names) in [
+            ("Attributes", attributes.collect::<Vec<_>>()),
+            ("Tools", tools.collect()),
+        ] {
+            if !names.is_empty() {
+                text.push_str(what);
+                text.push_str(": ");
+                text.push_str(&names.join(", "));
+                text.push_str(".\n");
+            }
+        }
+        let loaded = LoadedSkill::new(id, &definition.description, &text);
+        self.engine.loading.profile.loaded(&loaded)
+    }
+
+    /// A skill that is open for whoever asks, with its body and files.
+    fn open_content(&self, name: &str) -> Result<(SkillIndex, Level), Fault> {
+        let index = self.known(name)?;
+        let state = self.cell.published().1;
+        if !self.is_told_of(index, &state) {
+            return Err(super::epoch::unknown_skill(
+                self.epoch,
+                &self.rights,
+                name,
+                self.actor,
+            ));
+        }
+        let level = self.level(index, &state);
+        let id = &self.epoch.registry.skill(index).id;
+        if level < Level::Context {
+            let load = self
+                .engine
+                .loading
+                .profile
+                .tool(crate::prompt::ProfileTool::Load);
+            return Err(Fault::new(
+                Code::Hidden,
+                format!("`{id}` is at {level}; open it with {load} first"),
+            ));
+        }
+        if !self.rights.has_instructions(index) {
+            return Err(Fault::new(
+                Code::NotPermitted,
+                format!("the files of `{id}` are not for this session. Do without them"),
+            ));
+        }
+        Ok((index, level))
+    }
+}
+
+/// The names of arguments that a header declares, as text or as a list.
+fn argument_names(content: &dyn SkillContent) -> Vec<String> {
+    let declared = content
+        .front_matter()
+        .and_then(|header| header.get("arguments"));
+    match declared {
+        Some(serde_json::Value::String(names)) => {
+            names.split_whitespace().map(str::to_owned).collect()
+        }
+        Some(serde_json::Value::Array(names)) => names
+            .iter()
+            .map(|name| name.as_str().unwrap_or_default().to_owned())
+            .collect(),
+        _ => Vec::new(),
+    }
+}
+
+/// How skills are loaded: what an engine is built with.
+pub(super) struct Loading {
+    pub(super) profile: crate::prompt::Profile,
+    pub(super) delivery: BodyDelivery,
+    pub(super) binary: BinaryFiles,
+}
+
+impl Default for Loading {
+    fn default() -> Self {
+        Self {
+            profile: crate::prompt::Profile::psl(),
+            delivery: BodyDelivery::default(),
+            binary: BinaryFiles::default(),
+        }
+    }
+}
+
+/// Says that nobody but the user, or nobody but the model, begins a skill.
+fn not_for(actor: Actor, skill: &str) -> Fault {
+    let skill = shown(skill, 64);
+    Fault::new(
+        Code::NotPermitted,
+        match actor {
+            Actor::Model => {
+                format!("only the user starts `{skill}`. Ask the user to, or do without it")
+            }
+            _ => format!("`{skill}` is for the model alone. Ask the model for what it does"),
+        },
+    )
+}

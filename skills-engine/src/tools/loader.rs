@@ -1,0 +1,189 @@
+use std::sync::Arc;
+
+use serde_json::{Map, Value, json};
+
+use crate::prompt::{Profile, ProfileParameter, ProfileTool};
+use crate::skill::{
+    Attribute, Code, Fault, Level, Skill, SkillDefinition, Tool, ToolContext, ToolOutput, nearest,
+    shown,
+};
+
+/// The id of the skill that holds the tools of the engine's own for what skills hold.
+pub(crate) const LOADER: &str = "skill-loader";
+
+/// Holds the tools that load skills and read their files. It is no skill to tell of: its tools go by the names that a
+/// profile gives them, and are offered where there is something for them.
+struct Loader {
+    definition: SkillDefinition,
+    tools: Vec<Tool>,
+}
+
+impl Skill for Loader {
+    fn definition(&self) -> &SkillDefinition {
+        &self.definition
+    }
+
+    fn attributes(&self) -> &[Attribute] {
+        &[]
+    }
+
+    fn tools(&self) -> &[Tool] {
+        &self.tools
+    }
+}
+
+/// The loader, with the names of a profile.
+///
+/// # Errors
+///
+/// Says when names of the profile do not go together.
+pub(crate) fn loader(profile: &Profile) -> Result<Arc<dyn Skill>, Fault> {
+    let mut definition = SkillDefinition::new(LOADER);
+    definition.version = env!("CARGO_PKG_VERSION").into();
+    definition.is_built_in = true;
+    let tools = vec![load(profile)?, read(profile)?];
+    Ok(Arc::new(Loader { definition, tools }))
+}
+
+/// The name of a parameter; those that a profile leaves out have an empty one.
+fn parameter(profile: &Profile, parameter: ProfileParameter) -> String {
+    profile.parameter(parameter).unwrap_or_default().to_owned()
+}
+
+fn load(profile: &Profile) -> Result<Tool, Fault> {
+    let skill = parameter(profile, ProfileParameter::LoadSkill);
+    let arguments = parameter(profile, ProfileParameter::LoadArguments);
+    let mut properties = Map::new();
+    let described = json!({ "type": "string", "description": "Name of the skill." });
+    properties.insert(skill.clone(), described);
+    if !arguments.is_empty() {
+        let described = json!({
+            "type": "string",
+            "description": "What the skill is to work on, where it takes arguments.",
+        });
+        properties.insert(arguments.clone(), described);
+    }
+    let description = "Loads a skill: answers its instructions and the list of its files, and opens it. Load one when it \
+                       fits the task, before you act.";
+    let required = [skill.clone()];
+    let call = move |given: Value, cx: ToolContext| {
+        let taken = take(&given, &[&skill, &arguments], |given| {
+            Ok((required_text(given, &skill)?, text(given, &arguments)?))
+        });
+        async move {
+            let (skill, arguments) = taken?;
+            let access = cx.access();
+            let loaded = access.load(&cx, &skill, arguments.as_deref().unwrap_or_default());
+            loaded.await.map(ToolOutput::text)
+        }
+    };
+    let name = profile.tool(ProfileTool::Load).to_owned();
+    let tool = Tool::from_json(name, description, &schema(&properties, &required), call)?;
+    Ok(tool.level(Level::Metadata))
+}
+
+fn read(profile: &Profile) -> Result<Tool, Fault> {
+    let skill = parameter(profile, ProfileParameter::ResourceSkill);
+    let path = parameter(profile, ProfileParameter::ResourcePath);
+    let mut properties = Map::new();
+    for (name, kind, description) in [
+        (
+            &*skill,
+            "string",
+            "Name of the skill, which must be loaded.",
+        ),
+        (&*path, "string", "Path of the file, as the skill lists it."),
+        (
+            "offset",
+            "integer",
+            "The byte to begin at; 0 when left out.",
+        ),
+        (
+            "limit",
+            "integer",
+            "How many bytes at most; as many as fit when left out.",
+        ),
+    ] {
+        let mut described = json!({ "type": kind, "description": description });
+        if kind == "integer" {
+            described["minimum"] = 0.into();
+        }
+        properties.insert(name.to_owned(), described);
+    }
+    let required = [skill.clone(), path.clone()];
+    let call = move |given: Value, cx: ToolContext| {
+        let taken = take(&given, &[&skill, &path, "offset", "limit"], |given| {
+            Ok((
+                required_text(given, &skill)?,
+                required_text(given, &path)?,
+                number(given, "offset")?.unwrap_or(0),
+                number(given, "limit")?,
+            ))
+        });
+        async move {
+            let (skill, path, offset, limit) = taken?;
+            cx.access().read(&skill, &path, offset, limit).await
+        }
+    };
+    let name = profile.tool(ProfileTool::ReadResource).to_owned();
+    let description = "Reads a file of a loaded skill. A long file is read in parts.";
+    let tool = Tool::from_json(name, description, &schema(&properties, &required), call)?;
+    Ok(tool.level(Level::Context).read_only())
+}
+
+fn schema(properties: &Map<String, Value>, required: &[String]) -> String {
+    json!({
+        "type": "object",
+        "properties": properties,
+        "required": required,
+        "additionalProperties": false,
+    })
+    .to_string()
+}
+
+/// Takes arguments apart, of which there may be none but those known.
+fn take<T>(
+    given: &Value,
+    known: &[&str],
+    look: impl FnOnce(&Map<String, Value>) -> Result<T, Fault>,
+) -> Result<T, Fault> {
+    let Some(given) = given.as_object() else {
+        return Err(wrong("the arguments must be one JSON object"));
+    };
+    if let Some(name) = given.keys().find(|name| !known.contains(&name.as_str())) {
+        let near = nearest(name, known.iter().copied().filter(|name| !name.is_empty()));
+        let near = near.map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
+        let made_up = shown(name, 64);
+        return Err(wrong(&format!("`{made_up}` is not a parameter{near}")));
+    }
+    look(given)
+}
+
+fn required_text(given: &Map<String, Value>, name: &str) -> Result<String, Fault> {
+    text(given, name)?.ok_or_else(|| wrong(&format!("`{name}` is missing")))
+}
+
+fn text(given: &Map<String, Value>, name: &str) -> Result<Option<String>, Fault> {
+    match given.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(Value::String(text)) => Ok(Some(text.clone())),
+        Some(_) => Err(wrong(&format!("`{name}` must be a string"))),
+    }
+}
+
+fn number(given: &Map<String, Value>, name: &str) -> Result<Option<u64>, Fault> {
+    match given.get(name) {
+        None | Some(Value::Null) => Ok(None),
+        Some(value) => match value.as_u64() {
+            Some(number) => Ok(Some(number)),
+            None => Err(wrong(&format!("`{name}` must be a whole number from 0 on"))),
+        },
+    }
+}
+
+fn wrong(message: &str) -> Fault {
+    Fault::new(
+        Code::InvalidArguments,
+        format!("{message}. Correct the arguments and call again"),
+    )
+}
