@@ -2,9 +2,10 @@ use std::borrow::Cow;
 use std::ops::Range;
 
 use super::header::read_header;
+use super::repair::{Repair, repair};
 use super::report::{Report, Source, place_in};
 use super::yaml::{Content, Failure, Parsed, Problem, parse};
-use super::{Diagnostic, DiagnosticKind, Header, Severity, repair};
+use super::{Diagnostic, DiagnosticKind, Header, Severity};
 use crate::skill::shown;
 
 /// Bytes of a main file; one that is larger is not read.
@@ -186,9 +187,16 @@ fn read_yaml(header: &str, folder: &str, report: &mut Report<'_>) -> Option<Head
         "the header is not YAML at line {line}, column {column}: {}",
         first.message
     );
-    let repaired = repair::repaired(header);
-    let again = repaired.as_deref().map(|text| (Source(text), parse(text)));
-    match again {
+    let text = match repair(header) {
+        Repair::Text(text) => Some(text),
+        Repair::Nothing => None,
+        Repair::TooLarge(at) => {
+            let message = "texts are too large to be repaired".to_owned();
+            report_limit(&Problem { at, message }, source, report);
+            return None;
+        }
+    };
+    match text.as_deref().map(|text| (Source(text), parse(text))) {
         Some((source, Ok(parsed))) => {
             report.place(
                 DiagnosticKind::YamlRepaired,
