@@ -36,6 +36,7 @@ mod loading;
 mod machine;
 mod made;
 mod probe;
+mod profiles;
 mod programs;
 mod prompt;
 mod refresh;

@@ -3,6 +3,7 @@
 //! The engine has 1,000 tools in 250 skills; half of them are at CONTEXT. Audit goes to the ring in memory, and nothing
 //! subscribes to spans. Everything runs on one thread, the audit log's writer included.
 
+mod catalogue;
 mod fixture;
 mod governed;
 mod linked;

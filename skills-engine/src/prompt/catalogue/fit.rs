@@ -37,9 +37,14 @@ pub(super) fn step(at: usize) -> Share {
 
 /// How many of a description's characters a share keeps.
 pub(super) fn kept(characters: usize, share: Share) -> usize {
-    let beyond = characters.saturating_sub(KEPT) as u128;
-    let more = beyond * share.part as u128 / share.whole.max(1) as u128;
-    characters.min(KEPT) + usize::try_from(more).unwrap_or(usize::MAX)
+    let beyond = characters.saturating_sub(KEPT);
+    let whole = share.whole.max(1);
+    let more = match beyond.checked_mul(share.part) {
+        Some(product) => product / whole,
+        // No text is that long; less is shown of it than there may be room for.
+        None => beyond / whole * share.part,
+    };
+    characters.min(KEPT) + more
 }
 
 impl Catalogue {
@@ -111,7 +116,7 @@ impl Catalogue {
         let places = shown.entries.iter().enumerate();
         let known = places.filter(|(_, (position, _))| *position < self.entries.len());
         let (mut used, unused): (Vec<_>, Vec<_>) = known.partition(|(_, (_, used))| *used > 0);
-        used.sort_by_key(|(place, (_, used))| (std::cmp::Reverse(*used), *place));
+        used.sort_unstable_by_key(|(place, (_, used))| (std::cmp::Reverse(*used), *place));
         let (mut used, mut unused) = (used.into_iter(), unused.into_iter());
         let mut named = Vec::new();
         let mut is_turn_of_used = true;
