@@ -349,14 +349,18 @@ impl Catalogue {
             return;
         }
         let most = kept.saturating_sub(1);
-        out.push_str(&self.described[entry.start..entry.description]);
         match &entry.source {
-            // ASCII, as it was: each byte is a character.
+            // ASCII, as it was: each byte is a character. It does not begin with white space.
             None => {
-                let written = &self.described[entry.description..entry.description + most];
-                out.push_str(written.trim_end());
+                out.push_str(&self.described[entry.start..entry.description + most]);
+                while out.ends_with([' ', '\t', '\n']) && most > 0 {
+                    out.pop();
+                }
             }
-            Some(source) => self.written.write_beginning(source, most, out),
+            Some(source) => {
+                out.push_str(&self.described[entry.start..entry.description]);
+                self.written.write_beginning(source, most, out);
+            }
         }
         out.push('…');
         out.push_str(&self.described[entry.description_end..entry.end]);

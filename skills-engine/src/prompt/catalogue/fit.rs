@@ -20,30 +20,33 @@ pub(super) enum Fitting {
     Nothing,
 }
 
-/// The share of what descriptions have beyond [`KEPT`] characters: `part` of `whole`.
+/// The share of what descriptions have beyond [`KEPT`] characters, in parts of 2³²: a product and a shift for each
+/// description, where a division would take as long as copying it.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Share {
-    part: usize,
-    whole: usize,
+pub(super) struct Share(u64);
+
+impl Share {
+    const BITS: u32 = 32;
+
+    /// `part` of `whole`, rounded down.
+    fn of(part: usize, whole: usize) -> Self {
+        let whole = whole.max(1);
+        let share = ((part.min(whole) as u128) << Self::BITS) / whole as u128;
+        Self(u64::try_from(share).unwrap_or(1 << Self::BITS))
+    }
 }
 
 /// The share after so many steps.
 pub(super) fn step(at: usize) -> Share {
-    Share {
-        part: at,
-        whole: STEPS,
-    }
+    Share::of(at, STEPS)
 }
 
 /// How many of a description's characters a share keeps.
 pub(super) fn kept(characters: usize, share: Share) -> usize {
     let beyond = characters.saturating_sub(KEPT);
-    let whole = share.whole.max(1);
-    let more = match beyond.checked_mul(share.part) {
-        Some(product) => product / whole,
-        // No text is that long; less is shown of it than there may be room for.
-        None => beyond / whole * share.part,
-    };
+    // A description of more characters than that keeps no more than they would.
+    let counted = u64::from(u32::try_from(beyond).unwrap_or(u32::MAX));
+    let more = usize::try_from((counted * share.0) >> Share::BITS).unwrap_or(beyond);
     characters.min(KEPT) + more
 }
 
@@ -76,10 +79,7 @@ impl Catalogue {
             let shortened = room.and_then(|room| {
                 if self.budget.counts_characters() {
                     let part = room.checked_sub(least)?;
-                    Some(Share {
-                        part,
-                        whole: beyond,
-                    })
+                    Some(Share::of(part, beyond))
                 } else {
                     self.step_that_fits(shown, room)
                 }
