@@ -8,6 +8,8 @@ mod escape;
 mod profile;
 mod standard;
 mod template;
+#[cfg(feature = "tokens")]
+mod tokenizer;
 mod words;
 
 pub use self::budget::{TokenBudget, TokenCounter};
@@ -27,3 +29,5 @@ pub use self::profile::{
 };
 pub use self::standard::StandardComposer;
 pub use self::template::{ArgumentBase, Expanded, Template, TemplateError};
+#[cfg(feature = "tokens")]
+pub use self::tokenizer::Tokenizer;
