@@ -3,12 +3,14 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use skills_engine::session::Decision;
+use skills_engine::session::{Decision, Why};
+use skills_engine::skill::{Attribute, Expose, Skill, SkillDefinition, Tool};
 use skills_engine::testing::ManualClock;
 use skills_engine::{Level, Span};
-use tests::{open, session, turn};
+use tests::{bare, open, session, turn};
 
 use crate::helpdesk;
+use crate::made::tool;
 
 #[tokio::test]
 async fn every_number_that_went_into_a_decision_is_told() {
@@ -111,4 +113,43 @@ async fn what_there_is_not_is_told_apart_from_what_is_not_shown() {
         wipe.reasons.last().unwrap(),
         "nothing opens `wipe`; call it in code, or expose it another way"
     );
+}
+
+/// A skill made in code that needs something.
+struct Needy(SkillDefinition, [Tool; 1]);
+
+impl Skill for Needy {
+    fn definition(&self) -> &SkillDefinition {
+        &self.0
+    }
+
+    fn attributes(&self) -> &[Attribute] {
+        &[]
+    }
+
+    fn tools(&self) -> &[Tool] {
+        &self.1
+    }
+}
+
+#[tokio::test]
+async fn se4_no_member_of_a_skill_with_unmet_needs_is_shown_whatever_it_says() {
+    let mut definition = SkillDefinition::new("needy");
+    definition.unmet = vec!["the program `jq`".to_owned()];
+    let tool = tool("filter", |_| async { "filtered" }).expose(Expose::Always);
+    let engine = bare()
+        .with_skill(Needy(definition, [tool]))
+        .build()
+        .await
+        .unwrap();
+    let session = session(&engine).await;
+    let explanation = session.explain("needy", "filter");
+    assert_eq!(explanation.decision, Decision::Denied(Why::Unmet));
+    let text = explanation.reasons.join("\n");
+    assert!(
+        text.contains("the program `jq`") && text.contains("see to that"),
+        "{text}"
+    );
+    let view = turn(&session).await.view().await.unwrap();
+    assert!(tests::tools(&view).is_empty());
 }

@@ -101,6 +101,15 @@ impl Explained<'_> {
             let at = explanation.reasons.len().saturating_sub(1);
             explanation.reasons.insert(at, self.roles());
         }
+        let unmet = found.map_or(&[][..], |index| &registry.skill(index).definition().unmet);
+        if !unmet.is_empty() {
+            let at = explanation.reasons.len().saturating_sub(1);
+            let reason = format!(
+                "`{skill}` needs {}, which this machine lacks, so no model is shown it",
+                unmet.join(", ")
+            );
+            explanation.reasons.insert(at, reason);
+        }
         if let Some(index) = found {
             let whence = whence(&*registry.skill(index).skill);
             explanation

@@ -4,7 +4,7 @@ use sha2::{Digest as _, Sha256};
 
 use crate::registry::{AttributeIndex, MemberRange, Registry, SkillIndex, ToolIndex};
 use crate::session::{AllowList, Coverage, Given, MemberFacts, SkillFacts, Why, least};
-use crate::skill::{Expose, Level, SkillType as _};
+use crate::skill::{Expose, Level, SkillDefinition, SkillType as _};
 use crate::tools::PslSkill;
 
 /// What switches, roles, allow-lists, the parent session and hooks let through of a registry: everything that
@@ -152,11 +152,22 @@ pub(crate) struct RightsBuilder<'a> {
     control: Option<SkillIndex>,
 }
 
+/// What keeps a skill from every model, whatever the session.
+fn denied_always(definition: &SkillDefinition) -> Option<Why> {
+    if definition.code_only {
+        Some(Why::CodeOnly)
+    } else if definition.unmet.is_empty() {
+        None
+    } else {
+        Some(Why::Unmet)
+    }
+}
+
 impl<'a> RightsBuilder<'a> {
-    /// Everything but what is for code alone.
+    /// Everything but what is for code alone, and what this machine cannot run.
     pub(crate) fn new(registry: &'a Registry) -> Self {
         let skills = registry.skills.iter().map(|skill| SkillRight {
-            denied: skill.definition().code_only.then_some(Why::CodeOnly),
+            denied: denied_always(skill.definition()),
             ..SkillRight::default()
         });
         Self {

@@ -132,6 +132,9 @@ fn duplicate_ids(sorted: &[Arc<dyn Skill>]) -> Vec<String> {
 /// Where a skill was defined, for messages.
 pub(crate) fn whence(skill: &dyn Skill) -> String {
     let origin = skill.definition().origin;
+    if let Some(folder) = skill.content().and_then(SkillContent::base_dir) {
+        return format!("that of the folder `{folder}`");
+    }
     if origin.type_name.is_empty() {
         return "one made at run time".to_owned();
     }
@@ -286,6 +289,18 @@ fn digest_of(
                 u8::from(definition.model_invocable),
                 u8::from(definition.user_invocable),
             ]);
+        digest.flags(&[u8::from(definition.allowed_tools.is_some())]);
+        if let Some(tools) = &definition.allowed_tools {
+            digest.flags(&[u8::from(tools.is_unparsable())]);
+            digest.count(tools.patterns().len());
+            for pattern in tools.patterns() {
+                digest.text(pattern.as_str());
+            }
+        }
+        digest.count(definition.unmet.len());
+        for unmet in &definition.unmet {
+            digest.text(unmet);
+        }
         if let Some(content) = registered.skill.content() {
             digest.content(content);
         }

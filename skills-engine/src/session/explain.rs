@@ -169,6 +169,9 @@ fn denied(question: &Question<'_>, why: Why) -> String {
         Why::CodeOnly => format!(
             "`{skill}` is for code alone; to show `{member}`, take `code_only` off the skill"
         ),
+        Why::Unmet => format!(
+            "`{skill}` needs what this machine lacks; to show `{member}`, see to that and refresh the skills"
+        ),
         Why::NoRole => format!(
             "no role of the principal covers `{skill}/{member}`; to show it, give the principal a role that does"
         ),

@@ -150,6 +150,8 @@ pub enum Why {
     SwitchedOff,
     /// The skill is for code alone.
     CodeOnly,
+    /// The skill needs something that this machine lacks.
+    Unmet,
     /// None of the principal's roles covers it.
     NoRole,
     /// An allow-list leaves it out.
@@ -177,6 +179,7 @@ impl Why {
         match self {
             Self::SwitchedOff => "switched_off",
             Self::CodeOnly => "code_only",
+            Self::Unmet => "unmet",
             Self::NoRole => "no_role",
             Self::NotListed => "not_listed",
             Self::NoControl => "no_control",

@@ -166,6 +166,11 @@ pub struct SkillDefinition {
     pub user_invocable: bool,
     /// What a user may write after its name, such as `[file] [language]`.
     pub argument_hint: Option<Cow<'static, str>>,
+    /// The tools that its author lists for it, if they list any.
+    pub allowed_tools: Option<AllowedTools>,
+    /// What it needs and this machine lacks, each in words such as "the program `jq`". With any, it is never shown to a
+    /// model, and not loaded.
+    pub unmet: Vec<String>,
     /// Whether a turn fails when one of its hooks does; the hooks of other skills leave out that skill alone.
     pub required: bool,
     /// The crate the skill was defined in.
@@ -193,6 +198,8 @@ impl SkillDefinition {
             model_invocable: true,
             user_invocable: true,
             argument_hint: None,
+            allowed_tools: None,
+            unmet: Vec::new(),
             required: false,
             origin: Origin::default(),
             is_alias: false,

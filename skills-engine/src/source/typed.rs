@@ -118,6 +118,8 @@ pub(crate) fn typed_skill(
         model_invocable: true,
         user_invocable: true,
         argument_hint: None,
+        allowed_tools: None,
+        unmet: Vec::new(),
         required: entry.required,
         origin: entry.origin,
     };
