@@ -53,6 +53,7 @@ mod session;
 mod sessions;
 mod settings;
 mod skill_events;
+mod sources;
 mod spans;
 #[allow(dead_code, reason = "the binary `memory` uses the rest")]
 mod stage;

@@ -8,8 +8,9 @@ use std::time::Duration;
 use super::epoch::Epoch;
 use super::governance::Governance;
 use super::inner::EngineInner;
+use super::intake::shadow;
 use super::reaper::reap;
-use super::refresh::{Sources, add_loader, load};
+use super::refresh::{Skills, Sources, add_loader, load};
 use super::report::BuildReport;
 use super::sessions::Sessions;
 use super::settled::Settled;
@@ -24,8 +25,21 @@ use crate::skill::{
     Actor, BlockingPool, Clock, Make, Skill, SkillEntry, SkillType, check_skill_id, nearest,
 };
 use crate::snapshot::bound_constants;
-use crate::source::{Provided, blocks_by_type, construct, linked_entries, typed_skill};
+use crate::source::{
+    Diagnostic, FailedSkill, Provided, ShadowedSkill, blocks_by_type, construct, linked_entries,
+    typed_skill,
+};
 use crate::tools::{LOADER, PslSkill, loader};
+
+/// What all sources gave.
+#[derive(Default)]
+struct LoadedSources {
+    /// By source.
+    skills: Vec<Skills>,
+    failed: Vec<FailedSkill>,
+    shadowed: Vec<ShadowedSkill>,
+    diagnostics: Vec<Diagnostic>,
+}
 
 impl EngineBuilder {
     /// Makes every skill, checks the whole, and starts the engine's background tasks.
@@ -46,10 +60,12 @@ impl EngineBuilder {
         }
         check_runtime(&*self.clock).map_err(|problem| BuildError::new(vec![problem.to_owned()]))?;
         let mut settled = self.settle();
-        let loaded = self.load_sources(&mut settled).await;
+        let mut loaded = self.load_sources(&mut settled).await;
         let loads =
             loader(&self.loading.profile).map_err(|fault| BuildError::new(vec![fault.message]))?;
-        let (mut registry, fixed) = self.registry(&settled, &loaded, &loads)?;
+        let (mut registry, fixed, shadowed) =
+            self.registry(&settled, &mut loaded.skills, &loads)?;
+        loaded.shadowed.extend(shadowed);
         let Settled {
             settings,
             roles,
@@ -60,9 +76,12 @@ impl EngineBuilder {
         } = settled;
         let limits = settings.limits;
         bound_constants(&mut registry, &limits, self.telling.redactor.is_some())?;
-        let report = BuildReport::new(&registry, &roles, |name| {
+        let mut report = BuildReport::new(&registry, &roles, |name| {
             settings.linked.names(name) || self.expected.contains(&name)
         });
+        report.failed = loaded.failed;
+        report.shadowed = loaded.shadowed;
+        report.diagnostics = loaded.diagnostics;
         let Self {
             clock,
             store,
@@ -77,7 +96,7 @@ impl EngineBuilder {
             sources,
             ..
         } = self;
-        let sources = Sources::new(sources, fixed, loads, loaded, telling.clone());
+        let sources = Sources::new(sources, fixed, loads, loaded.skills, telling.clone());
         let ring = sinks.is_empty().then(|| Arc::new(MemoryRing::default()));
         sinks.extend(ring.clone().map(|ring| ring as Arc<dyn AuditSink>));
         let audit = AuditLog::start(sinks, Arc::clone(&clock), &limits, audit_key);
@@ -131,9 +150,9 @@ impl EngineBuilder {
     fn registry(
         &self,
         settled: &Settled,
-        loaded: &[Vec<Arc<dyn Skill>>],
+        loaded: &mut [Skills],
         loads: &Arc<dyn Skill>,
-    ) -> Result<(Registry, Vec<Arc<dyn Skill>>), BuildError> {
+    ) -> Result<(Registry, Skills, Vec<ShadowedSkill>), BuildError> {
         let mut linked = linked_entries(|package| settled.settings.linked.takes(package));
         for made in &self.made {
             if !linked.iter().any(|entry| std::ptr::eq(*entry, *made)) {
@@ -143,6 +162,7 @@ impl EngineBuilder {
         let mut problems = settled.problems.clone();
         problems.extend(self.missing_crates(settled));
         let fixed = self.gather(&linked, &mut problems);
+        let shadowed = shadow(&fixed, &self.sources, loaded);
         let mut skills = fixed.clone();
         skills.extend(loaded.iter().flatten().cloned());
         if settled.places.contains_key("linked") {
@@ -152,7 +172,7 @@ impl EngineBuilder {
         problems.extend(self.unknown_ids(settled, &skills, &linked));
         add_loader(&mut skills, loads);
         match Registry::build(skills) {
-            Ok(registry) if problems.is_empty() => Ok((registry, fixed)),
+            Ok(registry) if problems.is_empty() => Ok((registry, fixed, shadowed)),
             Ok(_) => Err(BuildError::new(problems)),
             Err(found) => {
                 problems.extend_from_slice(found.problems());
@@ -162,18 +182,24 @@ impl EngineBuilder {
     }
 
     /// What the sources have. One that gives no answer is a problem of the build.
-    async fn load_sources(&self, settled: &mut Settled) -> Vec<Vec<Arc<dyn Skill>>> {
-        let mut loaded = Vec::with_capacity(self.sources.len());
+    async fn load_sources(&self, settled: &mut Settled) -> LoadedSources {
+        let mut all = LoadedSources::default();
         for source in &self.sources {
             match load(&**source, &*self.clock, &settled.settings.limits).await {
-                Ok(skills) => loaded.push(skills),
+                Ok(loaded) => {
+                    all.skills.push(loaded.skills);
+                    all.failed.extend(loaded.failed);
+                    all.shadowed.extend(loaded.shadowed);
+                    all.diagnostics.extend(loaded.diagnostics);
+                }
                 Err(problem) => {
+                    all.skills.push(Vec::new());
                     let problem = format!("source `{}`: {problem}", source.name());
                     settled.problems.push(problem);
                 }
             }
         }
-        loaded
+        all
     }
 
     /// All skills but those of sources, each made once, as far as they can be made.
@@ -298,6 +324,12 @@ fn tell(audit: &AuditLog, clock: &dyn Clock, registry: &Registry, report: &Build
             version = linked.version,
             "skills of a crate that nobody named"
         );
+    }
+    for failed in &report.failed {
+        tracing::warn!(%failed, "a skill could not be taken in");
+    }
+    for shadowed in &report.shadowed {
+        tracing::info!(%shadowed, "a skill is left out");
     }
     for pattern in &report.unmatched_patterns {
         tracing::warn!(pattern, "a role names nothing there is");

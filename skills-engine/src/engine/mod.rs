@@ -23,6 +23,7 @@ mod granted;
 mod guard;
 mod hooks;
 mod inner;
+mod intake;
 mod layout;
 mod layouts;
 mod load;
@@ -69,7 +70,7 @@ use self::inner::EngineInner;
 pub use self::load::{BinaryFiles, BodyDelivery, Invocable, Invocation};
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use self::lone::LoneSkill;
-pub use self::refresh::{FailedSkill, RefreshReport};
+pub use self::refresh::RefreshReport;
 pub use self::report::{BuildReport, LinkedCrate};
 pub use self::search::{Searched, SkillSearch, TermSearch};
 pub use self::session::Session;

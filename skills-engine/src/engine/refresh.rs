@@ -1,24 +1,22 @@
-use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 use std::panic::AssertUnwindSafe;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt as _;
-use sha2::{Digest as _, Sha256};
 
 use super::Engine;
 use super::epoch::Epoch;
 use super::inner::EngineInner;
+use super::intake::{Intake, shadow};
 use super::telling::Telling;
 use crate::audit::{AuditEvent, AuditKind};
 use crate::registry::Registry;
 use crate::skill::{Actor, Clock, Code, Fault, Limits, Principal, Skill, lock, within};
 use crate::snapshot::bound_constants;
-use crate::source::SkillSource;
-use crate::tools::{ExportOptions, name_on_wire};
+use crate::source::{Diagnostic, FailedSkill, Loaded, ShadowedSkill, SkillSource};
 
-type Skills = Vec<Arc<dyn Skill>>;
+pub(super) type Skills = Vec<Arc<dyn Skill>>;
 
 /// What a refresh did.
 #[must_use = "what failed stands in it"]
@@ -33,28 +31,10 @@ pub struct RefreshReport {
     pub removed: Vec<String>,
     /// What could not be taken in; where there was an earlier version of it, that one stays.
     pub failed: Vec<FailedSkill>,
-}
-
-/// A skill, or a whole source, that could not be taken in.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub struct FailedSkill {
-    /// The source's name.
-    pub source: String,
-    /// The skill's id; `None` when the source itself gave no answer.
-    pub skill: Option<String>,
-    /// What is wrong, and what to do about it.
-    pub problems: Vec<String>,
-}
-
-impl fmt::Display for FailedSkill {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.skill {
-            Some(skill) => write!(formatter, "skill `{skill}` of `{}`: ", self.source)?,
-            None => write!(formatter, "`{}`: ", self.source)?,
-        }
-        formatter.write_str(&self.problems.join("; "))
-    }
+    /// Skills left out because another one has their id and goes first.
+    pub shadowed: Vec<ShadowedSkill>,
+    /// Whatever else sources had to tell, and the reasons of the former in full.
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 /// The sources of an engine, and what they gave last.
@@ -93,9 +73,9 @@ pub(super) async fn load(
     source: &dyn SkillSource,
     clock: &dyn Clock,
     limits: &Limits,
-) -> Result<Skills, String> {
+) -> Result<Loaded, String> {
     // The call itself may panic, too, not only its future.
-    let loading = AssertUnwindSafe(async { source.load().await }).catch_unwind();
+    let loading = AssertUnwindSafe(async { source.load_and_tell().await }).catch_unwind();
     match within(clock, limits.source_timeout, loading).await {
         Some(Ok(result)) => result.map_err(|fault| fault.message),
         Some(Err(_)) => Err("it panicked; see to the source".to_owned()),
@@ -143,17 +123,29 @@ impl EngineInner {
         let mut intake = Intake::new(&self.sources.fixed, &before, &self.limits);
         intake.reserve(&self.sources.loads);
         let mut offered = Vec::new();
+        let mut diagnostics = Vec::new();
+        let mut shadowed = Vec::new();
         for (source, earlier) in self.sources.all.iter().zip(&before) {
             match load(&**source, &*self.clock, &self.limits).await {
-                Ok(skills) => offered.push(skills),
+                Ok(loaded) => {
+                    offered.push(loaded.skills);
+                    intake.failed.extend(loaded.failed);
+                    shadowed.extend(loaded.shadowed);
+                    diagnostics.extend(loaded.diagnostics);
+                }
                 Err(problem) => {
                     intake.fail(source.name(), None, vec![problem]);
                     offered.push(earlier.clone());
                 }
             }
         }
+        shadowed.extend(shadow(&self.sources.fixed, &self.sources.all, &mut offered));
         let taken = intake.take(&self.sources.all, &before, &offered);
-        let report = intake.report(&taken);
+        let report = RefreshReport {
+            shadowed,
+            diagnostics,
+            ..intake.report(&taken)
+        };
         let is_same = |left: &Skills, right: &Skills| {
             left.len() == right.len()
                 && left
@@ -176,10 +168,14 @@ impl EngineInner {
         };
         self.audit
             .record(AuditEvent::new(self.clock.now(), actor, kind).by(by));
+        for shadowed in &report.shadowed {
+            tracing::info!(%shadowed, "a skill is left out");
+        }
         for failed in &report.failed {
             tracing::warn!(
                 source = failed.source,
                 skill = failed.skill,
+                path = failed.path,
                 problems = ?failed.problems,
                 "a skill could not be taken in"
             );
@@ -223,185 +219,9 @@ impl Drop for Running<'_> {
     }
 }
 
-/// Takes skills in, one by one, as far as each goes with those before it.
-struct Intake<'a> {
-    limits: &'a Limits,
-    /// The digests of what sources gave before, by id.
-    before: BTreeMap<String, [u8; 32]>,
-    now: BTreeMap<String, [u8; 32]>,
-    ids: HashSet<String>,
-    /// Who has a name on the wire.
-    names: HashMap<String, String>,
-    failed: Vec<FailedSkill>,
-}
-
-impl<'a> Intake<'a> {
-    fn new(fixed: &Skills, before: &[Skills], limits: &'a Limits) -> Self {
-        let mut intake = Self {
-            limits,
-            before: BTreeMap::new(),
-            now: BTreeMap::new(),
-            ids: HashSet::new(),
-            names: HashMap::new(),
-            failed: Vec::new(),
-        };
-        for skill in before.iter().flatten() {
-            if let Ok(digest) = intake.checked(skill) {
-                intake.before.insert(id_of(skill), digest);
-            }
-        }
-        for skill in fixed {
-            intake.reserve(skill);
-        }
-        intake
-    }
-
-    fn fail(&mut self, source: &str, skill: Option<String>, problems: Vec<String>) {
-        self.failed.push(FailedSkill {
-            source: source.to_owned(),
-            skill,
-            problems,
-        });
-    }
-
-    /// What there was before comes first, so that a newcomer is refused where the two cannot stand together.
-    fn take(
-        &mut self,
-        sources: &[Arc<dyn SkillSource>],
-        before: &[Skills],
-        offered: &[Skills],
-    ) -> Vec<Skills> {
-        let mut taken: Vec<Skills> = vec![Vec::new(); offered.len()];
-        for are_known in [true, false] {
-            for (((source, earlier), skills), taken) in
-                sources.iter().zip(before).zip(offered).zip(&mut taken)
-            {
-                for (at, skill) in skills.iter().enumerate() {
-                    let id = id_of(skill);
-                    if skills[..at].iter().any(|other| id_of(other) == id) {
-                        continue;
-                    }
-                    let is_twice = skills[at + 1..].iter().any(|other| id_of(other) == id);
-                    let known = earlier.iter().find(|earlier| id_of(earlier) == id);
-                    if known.is_some() == are_known {
-                        self.take_one(source.name(), skill, known, is_twice, taken);
-                    }
-                }
-            }
-        }
-        taken
-    }
-
-    fn take_one(
-        &mut self,
-        source: &str,
-        skill: &Arc<dyn Skill>,
-        earlier: Option<&Arc<dyn Skill>>,
-        is_twice: bool,
-        taken: &mut Skills,
-    ) {
-        let admitted = if is_twice {
-            let id = id_of(skill);
-            Err(vec![format!(
-                "the source has two skills with the id `{id}`; rename one"
-            )])
-        } else {
-            self.admitted(skill)
-        };
-        let mut problems = match admitted {
-            Ok(()) => {
-                taken.push(Arc::clone(skill));
-                return;
-            }
-            Err(problems) => problems,
-        };
-        // A broken version must not take the last good one away.
-        if let Some(earlier) = earlier
-            && self.admitted(earlier).is_ok()
-        {
-            taken.push(Arc::clone(earlier));
-            problems.push("its last good version stays".to_owned());
-        }
-        self.fail(source, Some(id_of(skill)), problems);
-    }
-
-    fn admitted(&mut self, skill: &Arc<dyn Skill>) -> Result<(), Vec<String>> {
-        let digest = self.checked(skill)?;
-        let id = id_of(skill);
-        if self.ids.contains(&id) {
-            return Err(vec![format!(
-                "another skill has the id `{id}`; give one another id"
-            )]);
-        }
-        let taken = skill.tools().iter().filter_map(|tool| {
-            let name = name_on_wire(skill.definition(), &tool.definition.name);
-            self.names.get(&name).map(|other| {
-                format!(
-                    "tool `{}` would be called `{name}`, as one of skill `{other}` is; rename it",
-                    tool.definition.name
-                )
-            })
-        });
-        let problems: Vec<_> = taken.collect();
-        if !problems.is_empty() {
-            return Err(problems);
-        }
-        self.reserve(skill);
-        self.now.insert(id, digest);
-        Ok(())
-    }
-
-    /// Everything that can be said of a skill alone; its digest when it is good.
-    fn checked(&self, skill: &Arc<dyn Skill>) -> Result<[u8; 32], Vec<String>> {
-        let mut registry =
-            Registry::build(vec![Arc::clone(skill)]).map_err(|error| error.problems().to_vec())?;
-        bound_constants(&mut registry, self.limits, false)
-            .map_err(|error| error.problems().to_vec())?;
-        crate::tools::Catalogue::new(&registry, ExportOptions::default())?;
-        // It is compared and never shown, so it may cover what the digest of a registry does not.
-        let whole = Sha256::new_with_prefix(registry.digest);
-        Ok(whole
-            .chain_update(registry.sensitive_constants())
-            .finalize()
-            .into())
-    }
-
-    fn reserve(&mut self, skill: &Arc<dyn Skill>) {
-        let id = id_of(skill);
-        for tool in skill.tools() {
-            let name = name_on_wire(skill.definition(), &tool.definition.name);
-            self.names.insert(name, id.clone());
-        }
-        self.ids.insert(id);
-    }
-
-    fn report(&mut self, taken: &[Skills]) -> RefreshReport {
-        let mut report = RefreshReport {
-            failed: std::mem::take(&mut self.failed),
-            ..RefreshReport::default()
-        };
-        for id in taken.iter().flatten().map(id_of) {
-            match (self.before.get(&id), self.now.get(&id)) {
-                (None, _) => report.added.push(id),
-                (Some(before), Some(now)) if before != now => report.changed.push(id),
-                (Some(_), _) => {}
-            }
-        }
-        let gone = self.before.keys().filter(|id| !self.now.contains_key(*id));
-        report.removed = gone.cloned().collect();
-        report.added.sort_unstable();
-        report.changed.sort_unstable();
-        report
-    }
-}
-
 /// Adds what loads skills, if any of them has something to load.
 pub(super) fn add_loader(skills: &mut Skills, loader: &Arc<dyn Skill>) {
     if skills.iter().any(|skill| skill.content().is_some()) {
         skills.push(Arc::clone(loader));
     }
-}
-
-fn id_of(skill: &Arc<dyn Skill>) -> String {
-    skill.definition().id.clone().into_owned()
 }

@@ -3,8 +3,9 @@ use std::collections::BTreeMap;
 use super::granted::names_something;
 use crate::registry::Registry;
 use crate::session::Roles;
+use crate::source::{Diagnostic, FailedSkill, ShadowedSkill};
 
-/// Where the skills of an engine came from by being linked.
+/// Where the skills of an engine came from, and what did not become one.
 ///
 /// A linked crate is trusted code; a crate that arrived and that nobody named is worth a look.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -14,6 +15,12 @@ pub struct BuildReport {
     pub crates: Vec<LinkedCrate>,
     /// Patterns of roles that name nothing there is, each after its role.
     pub unmatched_patterns: Vec<String>,
+    /// What sources could not give.
+    pub failed: Vec<FailedSkill>,
+    /// Skills of sources left out because another one has their id and goes first.
+    pub shadowed: Vec<ShadowedSkill>,
+    /// Whatever else sources had to tell, and the reasons of the former in full.
+    pub diagnostics: Vec<Diagnostic>,
 }
 
 /// A crate that brought skills.
@@ -56,6 +63,9 @@ impl BuildReport {
         };
         Self {
             crates: crates.into_iter().map(linked).collect(),
+            failed: Vec::new(),
+            shadowed: Vec::new(),
+            diagnostics: Vec::new(),
             unmatched_patterns: roles
                 .patterns()
                 .filter(|(_, pattern)| !names_something(registry, pattern))

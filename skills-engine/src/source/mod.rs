@@ -1,16 +1,18 @@
-//! Where skills come from: linked crates, and instances that the host passes.
+//! Where skills come from: linked crates, instances that the host passes, folders, and sources of the host's own.
 
 mod construct;
+mod diagnostic;
 #[cfg(feature = "folders")]
 pub(crate) mod folder;
 mod linked;
+mod loaded;
 mod skill_source;
 mod typed;
 
 pub(crate) use self::construct::{Provided, construct};
-#[cfg(feature = "folders")]
-pub use self::folder::{Diagnostic, DiagnosticKind, Severity};
+pub use self::diagnostic::{Diagnostic, DiagnosticKind, Severity};
 pub use self::linked::Linked;
 pub(crate) use self::linked::{blocks_by_type, linked_entries};
-pub use self::skill_source::SkillSource;
+pub use self::loaded::{FailedSkill, Loaded, ShadowedSkill};
+pub use self::skill_source::{Precedence, SkillSource};
 pub(crate) use self::typed::typed_skill;

@@ -1,6 +1,5 @@
 //! Skills from folders that hold a `SKILL.md`, by the Agent Skills standard.
 
-mod diagnostic;
 mod document;
 mod fields;
 mod header;
@@ -12,6 +11,6 @@ mod report;
 mod tests;
 mod yaml;
 
-pub use self::diagnostic::{Diagnostic, DiagnosticKind, Severity};
 pub use self::document::{Document, Read, read_document};
 pub use self::header::Header;
+use super::{Diagnostic, DiagnosticKind, Severity};

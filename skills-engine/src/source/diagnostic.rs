@@ -84,6 +84,12 @@ kinds! {
     SymlinkEscape = "symlink-escape", Error, true;
     /// A project that the user does not trust was not read.
     ProjectUntrusted = "project-untrusted", Warning, false;
+    /// A scan has more folders, or a folder more names, than are looked at.
+    ScanLimit = "scan-limit", Error, false;
+    /// A file or folder cannot be read.
+    Unreadable = "unreadable", Error, true;
+    /// A link leads nowhere.
+    LinkBroken = "link-broken", Warning, false;
     /// Another skill of the same name goes first.
     NameCollision = "name-collision", Warning, false;
     /// The main file is a folder.
@@ -142,10 +148,14 @@ kinds! {
     UnknownField = "unknown-field", Warning, true;
     /// A link among the resources leads out of the skill's folder.
     ResourceEscape = "resource-escape", Warning, false;
+    /// A file of the skill cannot be read or named, and is not listed.
+    ResourceUnreadable = "resource-unreadable", Warning, false;
     /// A skill inside a skill is a file of the outer one.
     NestedSkillIgnored = "nested-skill-ignored", Warning, false;
     /// The skill has more files than are listed.
     ResourcesTruncated = "resources-truncated", Warning, false;
+    /// The machine lacks something that the skill needs, so the skill is not offered.
+    RequirementsUnmet = "requirements-unmet", Warning, false;
 }
 
 /// Severity and kind: `warning: yaml-repaired`.
@@ -177,7 +187,8 @@ pub struct Diagnostic {
 
 impl Diagnostic {
     /// A diagnostic about a file or folder as a whole, with the severity of its kind.
-    pub(crate) fn new(
+    #[must_use]
+    pub fn new(
         kind: DiagnosticKind,
         path: impl Into<String>,
         message: impl Into<String>,
@@ -195,7 +206,8 @@ impl Diagnostic {
     }
 
     /// The same, about one place of the file: line and column from 1.
-    pub(crate) fn at(mut self, line: u32, column: u32) -> Self {
+    #[must_use]
+    pub fn at(mut self, line: u32, column: u32) -> Self {
         self.line = Some(line);
         self.column = Some(column);
         self
