@@ -1,3 +1,10 @@
 //! Skills with a body and files: `SKILL.md` folders, and what a host hands over in their place.
 
+mod cases;
 mod content;
+mod generated;
+mod needs;
+mod reads;
+mod refresh;
+mod roots;
+mod scratch;

@@ -11,6 +11,10 @@ mod typed;
 
 pub(crate) use self::construct::{Provided, construct};
 pub use self::diagnostic::{Diagnostic, DiagnosticKind, Severity};
+#[cfg(feature = "folders")]
+pub use self::folder::{
+    FolderReport, FolderSkill, Header, ScopePrecedence, SkillFolders, SkillRoot,
+};
 pub use self::linked::Linked;
 pub(crate) use self::linked::{blocks_by_type, linked_entries};
 pub use self::loaded::{FailedSkill, Loaded, ShadowedSkill};

@@ -1,16 +1,30 @@
 //! Skills from folders that hold a `SKILL.md`, by the Agent Skills standard.
 
+mod discover;
 mod document;
 mod fields;
+mod folders;
+mod handle;
 mod header;
 mod metadata;
 mod name;
+mod needs;
+mod parse;
+mod read;
 mod repair;
 mod report;
+mod resources;
+mod root;
+mod scan;
+mod settle;
+mod skill;
 #[cfg(test)]
 mod tests;
 mod yaml;
 
 pub use self::document::{Document, Read, read_document};
+pub use self::folders::{FolderReport, SkillFolders};
 pub use self::header::Header;
+pub use self::root::{ScopePrecedence, SkillRoot};
+pub use self::skill::FolderSkill;
 use super::{Diagnostic, DiagnosticKind, Severity};

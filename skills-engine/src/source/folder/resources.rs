@@ -1,0 +1,279 @@
+use std::collections::BTreeMap;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::{Component, Path};
+
+use super::discover::{Found, MAIN, diagnostic, symlink_loop, unreadable};
+use super::handle::{Entry, EntryKind, Folder, OpenError, Stat};
+use super::{Diagnostic, DiagnosticKind};
+use crate::skill::{Resource, ResourceKind};
+
+/// Files that a skill lists.
+pub(super) const MOST_LISTED: usize = 200;
+/// Files and folders of one skill that are looked at.
+const MOST_FILES: usize = 10_000;
+/// The deepest folders below a skill's own that are looked into.
+const DEPTH: usize = 16;
+
+/// The files of a skill.
+#[derive(Debug, Default, PartialEq, Eq)]
+pub(super) struct Listing {
+    /// By path in byte order.
+    pub(super) resources: Vec<Resource>,
+    /// Where the files that are links lie really, by the position of the file.
+    pub(super) links: BTreeMap<usize, String>,
+    /// How many there are, with those that are too many to be listed.
+    pub(super) total: usize,
+    /// What should be known about them.
+    pub(super) diagnostics: Vec<Diagnostic>,
+}
+
+impl Listing {
+    /// The path by which a listed file is opened, if it is listed.
+    pub(super) fn real_path<'a>(&'a self, path: &'a str) -> Option<&'a str> {
+        let at = self
+            .resources
+            .binary_search_by(|resource| (*resource.path).cmp(path))
+            .ok()?;
+        Some(self.links.get(&at).map_or(path, String::as_str))
+    }
+}
+
+/// Lists the files of a skill.
+pub(super) fn list(found: &Found<'_>) -> Listing {
+    let mut lister = Lister {
+        top: &found.spot.path,
+        real: &found.spot.real,
+        main: &found.main.name,
+        files: Vec::new(),
+        seen: 0,
+        is_cut: false,
+        diagnostics: Vec::new(),
+    };
+    lister.add(found.folder, &found.entries, "", 0);
+    lister.finish()
+}
+
+/// A file that will be listed.
+struct File {
+    resource: Resource,
+    /// Where it lies really, when the path is that of a link.
+    real: Option<String>,
+}
+
+struct Lister<'a> {
+    /// The skill's folder, as it was reached.
+    top: &'a Path,
+    /// The same without links.
+    real: &'a Path,
+    main: &'a OsStr,
+    files: Vec<File>,
+    seen: usize,
+    /// Whether files were left out without being counted.
+    is_cut: bool,
+    diagnostics: Vec<Diagnostic>,
+}
+
+impl Lister<'_> {
+    /// Adds what lies in one folder, whose path below the skill's own is empty or ends in `/`.
+    fn add(&mut self, folder: &Folder, entries: &[Entry], below: &str, depth: usize) {
+        for entry in entries {
+            if (depth == 0 && entry.name == self.main) || is_left_out(entry) {
+                continue;
+            }
+            self.seen += 1;
+            if self.seen > MOST_FILES {
+                self.is_cut = true;
+                return;
+            }
+            let Some(name) = entry.name.to_str() else {
+                let path = self.top.join(below).join(&entry.name);
+                self.unusable(&path, "its name is not UTF-8, so nobody could ask for it");
+                continue;
+            };
+            let path = format!("{below}{name}");
+            match entry.kind {
+                EntryKind::Folder => self.enter(folder, &entry.name, &path, depth),
+                EntryKind::File => match folder.stat(&entry.name) {
+                    Ok(stat) => self.file(path, None, name, stat),
+                    // It went in the meantime.
+                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
+                    Err(error) => {
+                        let reason = format!("it cannot be read: {error}");
+                        self.unusable(&self.top.join(&path), &reason);
+                    }
+                },
+                EntryKind::Link => self.link(path, below, name),
+                EntryKind::Special => self.unusable(
+                    &self.top.join(&path),
+                    "it is a pipe, a socket or a device, not a file",
+                ),
+            }
+        }
+    }
+
+    fn enter(&mut self, folder: &Folder, name: &OsStr, path: &str, depth: usize) {
+        if depth == DEPTH {
+            self.is_cut = true;
+            return;
+        }
+        let mut inner = match folder.enter(name) {
+            Ok(inner) => inner,
+            Err(OpenError::Missing | OpenError::Is(_)) => return,
+            Err(OpenError::Io(error)) => {
+                self.diagnostics
+                    .push(unreadable(&self.top.join(path), &error));
+                return;
+            }
+        };
+        let mut entries = Vec::new();
+        let room = MOST_FILES.saturating_sub(self.seen);
+        let listed = inner.entries(|entry| {
+            entries.push(entry);
+            entries.len() <= room
+        });
+        if let Err(error) = listed {
+            self.diagnostics
+                .push(unreadable(&self.top.join(path), &error));
+        }
+        entries.sort_unstable_by(|left, right| left.name.cmp(&right.name));
+        self.add(&inner, &entries, &format!("{path}/"), depth + 1);
+    }
+
+    fn file(&mut self, path: String, real: Option<String>, name: &str, stat: Stat) {
+        if name == MAIN && real.is_none() {
+            self.diagnostics.push(diagnostic(
+                DiagnosticKind::NestedSkillIgnored,
+                &self.top.join(&path),
+                "a skill inside a skill is a file of the outer one",
+                "move its folder out of this one if it is a skill of its own",
+            ));
+        }
+        let mut resource = Resource::new(path, stat.key.size).executable(stat.is_executable);
+        // A script stays one under whatever name a link gives it.
+        if real.as_deref().map(ResourceKind::of) == Some(ResourceKind::Script) {
+            resource.kind = ResourceKind::Script;
+        }
+        self.files.push(File { resource, real });
+    }
+
+    /// Lists the file that a link leads to. Folders are not entered by way of links: those of the skill itself are
+    /// reached without, and others are none of its business.
+    fn link(&mut self, path: String, below: &str, name: &str) {
+        let shown = self.top.join(&path);
+        let parent = self.real.join(below);
+        let target = match fs::canonicalize(parent.join(name)) {
+            Ok(target) => target,
+            Err(error) => {
+                self.diagnostics.push(diagnostic(
+                    DiagnosticKind::LinkBroken,
+                    &shown,
+                    format!("the link cannot be followed: {error}"),
+                    "remove it, or bring back what it leads to",
+                ));
+                return;
+            }
+        };
+        if parent.starts_with(&target) {
+            self.diagnostics.push(symlink_loop(&shown));
+            return;
+        }
+        let Ok(real) = target.strip_prefix(self.real) else {
+            self.diagnostics.push(diagnostic(
+                DiagnosticKind::ResourceEscape,
+                &shown,
+                "the link leads out of the skill's folder and is not listed",
+                "put a copy of what it leads to in its place",
+            ));
+            return;
+        };
+        let parts = real.components().map(Component::as_os_str);
+        if parts.clone().any(is_skipped_folder) || real.file_name() == Some(OsStr::new(".DS_Store"))
+        {
+            return;
+        }
+        let parts: Option<Vec<&str>> = parts.map(OsStr::to_str).collect();
+        let Some(parts) = parts else {
+            self.unusable(&shown, "the name of what it leads to is not UTF-8");
+            return;
+        };
+        let real = parts.join("/");
+        match stat_below(self.real, &parts) {
+            Ok(stat) if stat.kind == EntryKind::File => self.file(path, Some(real), name, stat),
+            Ok(stat) if stat.kind == EntryKind::Folder => {}
+            Ok(_) | Err(OpenError::Is(_)) => {
+                self.unusable(&shown, "what it leads to is not a file");
+            }
+            Err(OpenError::Missing) => {}
+            Err(OpenError::Io(error)) => {
+                self.unusable(&shown, &format!("it cannot be read: {error}"));
+            }
+        }
+    }
+
+    fn unusable(&mut self, path: &Path, reason: &str) {
+        self.diagnostics.push(diagnostic(
+            DiagnosticKind::ResourceUnreadable,
+            path,
+            format!("{reason}; it is not listed"),
+            "put a readable file in its place, or remove it",
+        ));
+    }
+
+    fn finish(mut self) -> Listing {
+        let key = |file: &File| std::sync::Arc::clone(&file.resource.path);
+        self.files
+            .sort_unstable_by(|left, right| left.resource.path.cmp(&right.resource.path));
+        self.files.dedup_by_key(|file| key(file));
+        let total = self.files.len();
+        if total > MOST_LISTED || self.is_cut {
+            self.files.truncate(MOST_LISTED);
+            let count = if self.is_cut {
+                format!("more than {total} files")
+            } else {
+                format!("{total} files")
+            };
+            self.diagnostics.push(diagnostic(
+                DiagnosticKind::ResourcesTruncated,
+                self.top,
+                format!(
+                    "the skill has {count}, of which {} are listed",
+                    self.files.len()
+                ),
+                "keep beside the skill what it is used with, or pack it into fewer files",
+            ));
+        }
+        let mut listing = Listing {
+            total,
+            diagnostics: self.diagnostics,
+            ..Listing::default()
+        };
+        for (at, file) in self.files.into_iter().enumerate() {
+            listing.resources.push(file.resource);
+            listing.links.extend(file.real.map(|real| (at, real)));
+        }
+        listing
+    }
+}
+
+/// What a path below a folder stands for, without following a link.
+fn stat_below(real: &Path, parts: &[&str]) -> Result<Stat, OpenError> {
+    let Some((name, parents)) = parts.split_last() else {
+        return Err(OpenError::Is(EntryKind::Folder));
+    };
+    let mut folder = Folder::open(real)?;
+    for parent in parents {
+        folder = folder.enter(OsStr::new(parent))?;
+    }
+    Ok(folder.stat(OsStr::new(name))?)
+}
+
+fn is_left_out(entry: &Entry) -> bool {
+    entry.name == ".DS_Store" || (entry.kind == EntryKind::Folder && is_skipped_folder(&entry.name))
+}
+
+fn is_skipped_folder(name: &OsStr) -> bool {
+    [".git", "node_modules", "__pycache__"]
+        .iter()
+        .any(|skipped| name == *skipped)
+}
