@@ -48,6 +48,7 @@ mod review_registry;
 mod review_rule;
 mod rule;
 mod same_bytes;
+mod search;
 mod sensitive;
 mod session;
 mod sessions;

@@ -1,13 +1,13 @@
 //! What a review of the whole engine asked, each question as the behavior that answers it.
 
 use std::pin::pin;
-use std::sync::{Arc, mpsc};
+use std::sync::mpsc;
 use std::task::{Context, Waker};
 use std::time::Duration;
 
 use serde_json::Value;
 use skills_engine::Level;
-use skills_engine::engine::{Searched, SkillSearch, ToolCall};
+use skills_engine::engine::ToolCall;
 use skills_engine::skill::{Code, Limits, SkillBuilder, Span};
 use skills_engine::tools::Dialect;
 
@@ -95,19 +95,6 @@ async fn tool_lists_say_what_providers_would_else_assume() {
     let mut turn = self::turn(&session).await;
     let view = turn.view().await.unwrap();
     assert_eq!(view.tools_json(Dialect::Gemini), "[]");
-}
-
-#[tokio::test]
-async fn a_search_of_the_host_gives_no_more_than_it_was_asked_for() {
-    struct Everything;
-    impl SkillSearch for Everything {
-        fn search(&self, _: &str, skills: &[Searched<'_>], _: usize) -> Vec<usize> {
-            (0..=skills.len()).cycle().take(10_000).collect()
-        }
-    }
-    let stage = Stage::with(0, |builder| builder.search(Arc::new(Everything))).await;
-    let found = stage.session("s1").await.search("any").await.unwrap();
-    assert_eq!(found.len(), 20);
 }
 
 #[tokio::test]

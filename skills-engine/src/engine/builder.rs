@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::approval::ApprovalHandler;
 use super::load::{BinaryFiles, BodyDelivery, Loading};
-use super::search::{SkillSearch, TermSearch};
+use super::search::{Bm25Search, SkillSearch};
 use super::settings::Settings;
 use super::telling::Telling;
 use crate::audit::{AuditDetail, AuditKey, AuditSink, ContentStore};
@@ -73,7 +73,7 @@ impl Default for EngineBuilder {
             audit_detail: AuditDetail::default(),
             contents: None,
             telling: Telling::standard(),
-            search: Arc::new(TermSearch::default()),
+            search: Arc::new(Bm25Search::default()),
             loading: Loading::default(),
             roles: Vec::new(),
             control: None,
@@ -298,7 +298,7 @@ impl EngineBuilder {
         self
     }
 
-    /// Sets how skills are found.
+    /// Sets how skills are found. The default is [`Bm25Search`].
     pub fn search(mut self, search: Arc<dyn SkillSearch>) -> Self {
         self.search = search;
         self

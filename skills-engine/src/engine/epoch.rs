@@ -7,6 +7,7 @@ use sha2::Sha256;
 use super::layout::{Layout, Step, push_run};
 use super::layouts::Layouts;
 use super::rights::Rights;
+use super::search::KeptIndex;
 use super::telling::{Telling, cover};
 use super::texts::Texts;
 use crate::audit::SecretDigest;
@@ -33,6 +34,7 @@ pub(crate) struct Epoch {
     pub(crate) base_attributes: Vec<Range<AttributeIndex>>,
     /// The skills that look at requests, by id.
     pub(super) hooked: Box<[SkillIndex]>,
+    pub(super) search_index: KeptIndex,
     layouts: Layouts,
     /// By the SHA-256 of everything that goes into them.
     rights: DashMap<[u8; 32], Arc<Rights>>,
@@ -88,6 +90,7 @@ impl Epoch {
             live,
             base_tools,
             base_attributes,
+            search_index: KeptIndex::default(),
             layouts,
             rights: DashMap::new(),
         })

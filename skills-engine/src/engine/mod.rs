@@ -72,7 +72,7 @@ pub use self::load::{BinaryFiles, BodyDelivery, Invocable, Invocation};
 pub(crate) use self::lone::LoneSkill;
 pub use self::refresh::RefreshReport;
 pub use self::report::{BuildReport, LinkedCrate};
-pub use self::search::{Searched, SkillSearch, TermSearch};
+pub use self::search::{Bm25Search, SearchIndex, SearchQuery, Searched, SkillSearch};
 pub use self::session::Session;
 use self::settings::SettingsReport;
 pub use self::turn::Turn;

@@ -1,7 +1,7 @@
 use std::sync::Arc;
 
 use super::control::Control;
-use super::search::Searched;
+use super::search::KeptIndex;
 use crate::registry::{SkillIndex, ToolIndex};
 use crate::session::{
     Decision, MemberFacts, SessionState, SkillFacts, TurnStanding, decide, effective, is_opened,
@@ -38,38 +38,26 @@ impl Control<'_> {
             .collect()
     }
 
-    pub(super) fn search(&self, query: &str) -> Result<Vec<SkillMatch>, Fault> {
-        self.engine.check_query(query)?;
+    pub(super) async fn search(&self, query: &str) -> Result<Vec<SkillMatch>, Fault> {
+        let engine = self.engine;
+        engine.check_query(query)?;
         let state = self.cell.published().1;
-        let known: Vec<_> = (0..)
-            .zip(&self.epoch.registry.skills)
-            .filter(|(index, _)| self.is_told_of(*index, &state))
+        let skills = (0..).zip(&self.epoch.registry.skills);
+        let known: Vec<bool> = skills
+            .map(|(index, _)| self.is_told_of(index, &state))
             .collect();
-        let words = |index| self.epoch.words.skill(&self.epoch.registry, index);
-        let searched: Vec<_> = known
-            .iter()
-            .map(|(index, registered)| {
-                let definition = words(*index);
-                Searched::new(
-                    &registered.id,
-                    &definition.name,
-                    &definition.description,
-                    &definition.tags,
-                )
-            })
-            .collect();
-        let found = self.engine.search.search(query, &searched, MATCHES);
-        Ok(found
-            .into_iter()
-            .filter_map(|position| known.get(position))
-            .take(MATCHES)
-            .map(|(index, registered)| SkillMatch {
-                skill: (*registered.id).to_owned(),
-                name: words(*index).name.clone().into_owned(),
-                description: words(*index).description.clone().into_owned(),
-                level: self.level(*index, &state),
-            })
-            .collect())
+        let index = KeptIndex::get(self.epoch, &known, &engine.search, &engine.pool).await?;
+        let found = index.search(query, MATCHES, &known).into_iter();
+        let matches = found.map(|skill| {
+            let shown = self.epoch.words.skill(&self.epoch.registry, skill);
+            SkillMatch {
+                skill: (*self.epoch.registry.skill(skill).id).to_owned(),
+                name: shown.name.clone().into_owned(),
+                description: shown.description.clone().into_owned(),
+                level: self.level(skill, &state),
+            }
+        });
+        Ok(matches.collect())
     }
 
     /// Whether whoever asks may know of a skill: a model only once it was opened, where it may not begin it itself.

@@ -195,13 +195,14 @@ impl Session {
             .await
     }
 
-    /// Finds skills for a query, best first.
+    /// Finds skills for a query, best first, 20 at most. The first search of a registry waits for its index.
     ///
     /// # Errors
     ///
-    /// `limit_exceeded` for a long query, and those of [`visibility`](Self::visibility).
+    /// `limit_exceeded` for a long query, and when no thread is free to make the index; `panic` when making it panicked;
+    /// and those of [`visibility`](Self::visibility).
     pub async fn search(&self, query: &str) -> Result<Vec<SkillMatch>, Fault> {
-        self.control(async |control: Control<'_>| control.search(query))
+        self.control(async |control: Control<'_>| control.search(query).await)
             .await
     }
 

@@ -88,6 +88,6 @@ impl Visibility for TurnVisibility {
     }
 
     fn search<'a>(&'a self, query: &'a str) -> BoxFuture<'a, Result<Vec<SkillMatch>, Fault>> {
-        Box::pin(async move { self.control().search(query) })
+        Box::pin(async move { self.control().search(query).await })
     }
 }

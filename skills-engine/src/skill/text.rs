@@ -112,12 +112,12 @@ fn is_of_word(letter: char) -> bool {
 }
 
 /// The common combining marks; those of single scripts are alphabetic, mostly.
-fn is_combining(letter: char) -> bool {
+pub(crate) fn is_combining(letter: char) -> bool {
     matches!(u32::from(letter), 0x300..=0x36F | 0x1AB0..=0x1AFF | 0x1DC0..=0x1DFF | 0x20D0..=0x20FF)
 }
 
 /// Letters of scripts that put no space between words: Thai, Lao, Myanmar, Khmer, Chinese and Japanese.
-fn is_spaceless(letter: char) -> bool {
+pub(crate) fn is_spaceless(letter: char) -> bool {
     matches!(
         u32::from(letter),
         0xE00..=0xEFF
