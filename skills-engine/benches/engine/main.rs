@@ -7,6 +7,7 @@ mod catalogue;
 mod fixture;
 mod governed;
 mod linked;
+mod search;
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
