@@ -29,6 +29,7 @@ mod governance;
 mod helpdesk;
 mod hooks;
 mod hostile;
+mod instances;
 mod kept_open;
 mod layers;
 mod levels;

@@ -193,7 +193,7 @@ fn words_are_found_without_accents_and_however_they_are_written() {
         ("учет", "yo"),
         ("abc", "wide"),
         ("tickets", "tickets"),
-        ("queu", "tickets"),
+        ("manage", "tickets"),
         ("node", "tickets"),
         ("snake_ticket_case", "tickets"),
         ("ti\u{200b}cket", "tickets"),

@@ -36,7 +36,7 @@ fn word(number: u64, is_chinese: bool) -> String {
             .collect();
     }
     let syllables = [
-        "ba", "der", "ing", "ko", "lu", "men", "ne", "pro", "ster", "ti", "vo",
+        "be", "der", "ing", "ko", "lu", "men", "ne", "pro", "ster", "ti", "vo",
     ];
     let mut rest = number;
     let mut word = String::new();

@@ -10,7 +10,7 @@ use super::governance::Governance;
 use super::inner::EngineInner;
 use super::intake::shadow;
 use super::reaper::reap;
-use super::refresh::{Skills, Sources, add_loader, load};
+use super::refresh::{Skills, Sources, add_loader, load, revision};
 use super::report::BuildReport;
 use super::sessions::Sessions;
 use super::settled::Settled;
@@ -60,6 +60,7 @@ impl EngineBuilder {
         }
         check_runtime(&*self.clock).map_err(|problem| BuildError::new(vec![problem.to_owned()]))?;
         let mut settled = self.settle();
+        let revision = revision(&self.sources);
         let mut loaded = self.load_sources(&mut settled).await;
         let loads =
             loader(&self.loading.profile).map_err(|fault| BuildError::new(vec![fault.message]))?;
@@ -96,7 +97,14 @@ impl EngineBuilder {
             sources,
             ..
         } = self;
-        let sources = Sources::new(sources, fixed, loads, loaded.skills, telling.clone());
+        let sources = Sources::new(
+            sources,
+            fixed,
+            loads,
+            loaded.skills,
+            revision,
+            telling.clone(),
+        );
         let ring = sinks.is_empty().then(|| Arc::new(MemoryRing::default()));
         sinks.extend(ring.clone().map(|ring| ring as Arc<dyn AuditSink>));
         let audit = AuditLog::start(sinks, Arc::clone(&clock), &limits, audit_key);

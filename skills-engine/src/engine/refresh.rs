@@ -1,9 +1,11 @@
 use std::fmt;
 use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::pin::pin;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt as _;
+use tokio::sync::Notify;
 
 use super::Engine;
 use super::epoch::Epoch;
@@ -46,6 +48,10 @@ pub(super) struct Sources {
     loads: Arc<dyn Skill>,
     loaded: Mutex<Vec<Skills>>,
     is_refreshing: AtomicBool,
+    /// The sum of the sources' revisions when they were asked last.
+    revision: AtomicU64,
+    /// Told when a refresh has ended.
+    refreshed: Notify,
     telling: Telling,
 }
 
@@ -55,6 +61,7 @@ impl Sources {
         fixed: Skills,
         loads: Arc<dyn Skill>,
         loaded: Vec<Skills>,
+        revision: u64,
         telling: Telling,
     ) -> Self {
         Self {
@@ -63,6 +70,8 @@ impl Sources {
             loads,
             loaded: Mutex::new(loaded),
             is_refreshing: AtomicBool::new(false),
+            revision: AtomicU64::new(revision),
+            refreshed: Notify::new(),
             telling,
         }
     }
@@ -84,6 +93,12 @@ pub(super) async fn load(
             limits.source_timeout.as_secs_f64()
         )),
     }
+}
+
+/// What tells of changes that sources know of.
+pub(super) fn revision(sources: &[Arc<dyn SkillSource>]) -> u64 {
+    let revisions = sources.iter().map(|source| source.revision());
+    revisions.fold(0, u64::wrapping_add)
 }
 
 impl Engine {
@@ -111,6 +126,24 @@ impl Engine {
 }
 
 impl EngineInner {
+    /// Asks the sources anew where they say themselves that something changed.
+    pub(super) async fn refresh_if_changed(&self) {
+        let sources = &self.sources;
+        while revision(&sources.all) != sources.revision.load(Ordering::Acquire) {
+            let mut finished = pin!(sources.refreshed.notified());
+            finished.as_mut().enable();
+            match self.refresh(Actor::System, None).await {
+                // One that runs already may have begun before the change.
+                Err(fault) if fault.code == Code::Conflict => finished.await,
+                Ok(_) => return,
+                Err(fault) => {
+                    tracing::warn!(%fault, "what sources have now cannot be taken in");
+                    return;
+                }
+            }
+        }
+    }
+
     async fn refresh(&self, actor: Actor, by: Option<Arc<str>>) -> Result<RefreshReport, Fault> {
         if self.sources.is_refreshing.swap(true, Ordering::AcqRel) {
             return Err(Fault::new(
@@ -118,7 +151,19 @@ impl EngineInner {
                 "another refresh is running. Wait for its report, or try again",
             ));
         }
-        let _running = Running(&self.sources.is_refreshing);
+        let _running = Running(&self.sources);
+        let asked_at = revision(&self.sources.all);
+        let refreshed = self.refresh_all(actor, by).await;
+        // Not when it was dropped: then the next turn asks again.
+        self.sources.revision.store(asked_at, Ordering::Release);
+        refreshed
+    }
+
+    async fn refresh_all(
+        &self,
+        actor: Actor,
+        by: Option<Arc<str>>,
+    ) -> Result<RefreshReport, Fault> {
         let before = lock(&self.sources.loaded).clone();
         let mut intake = Intake::new(&self.sources.fixed, &before, &self.limits);
         intake.reserve(&self.sources.loads);
@@ -211,11 +256,12 @@ impl EngineInner {
 }
 
 /// Lets the next refresh begin, also when this one is dropped.
-struct Running<'a>(&'a AtomicBool);
+struct Running<'a>(&'a Sources);
 
 impl Drop for Running<'_> {
     fn drop(&mut self) {
-        self.0.store(false, Ordering::Release);
+        self.0.is_refreshing.store(false, Ordering::Release);
+        self.0.refreshed.notify_waiters();
     }
 }
 

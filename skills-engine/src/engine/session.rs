@@ -91,6 +91,7 @@ impl Session {
             .iter()
             .map(AllowList::new)
             .collect::<Result<Arc<[_]>, _>>()?;
+        self.engine.refresh_if_changed().await;
         self.engine.refresh_session(&self.cell).await?;
         if let Some(roles) = request.roles.take() {
             self.set_roles(roles);

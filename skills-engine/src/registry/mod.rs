@@ -105,25 +105,27 @@ impl Registry {
     /// How many skills there are.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.skills.len()
+        self.skills.len() - usize::from(self.loader.is_some())
     }
 
     /// Whether there is no skill at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
-        self.skills.is_empty()
+        self.len() == 0
     }
 
     /// All skills, by id.
     #[must_use]
-    pub fn list(&self) -> impl ExactSizeIterator<Item = &Arc<dyn Skill>> {
-        self.skills.iter().map(|registered| &registered.skill)
+    pub fn list(&self) -> impl Iterator<Item = &Arc<dyn Skill>> {
+        let skills = self.skills.iter().filter(|skill| !skill.is_built_in);
+        skills.map(|registered| &registered.skill)
     }
 
     /// The skill with an id.
     #[must_use]
     pub fn get(&self, id: &str) -> Option<&Arc<dyn Skill>> {
-        self.find(id).map(|(_, registered)| &registered.skill)
+        let found = self.find(id).filter(|(_, skill)| !skill.is_built_in);
+        found.map(|(_, registered)| &registered.skill)
     }
 
     /// The instance of an annotated type.

@@ -4,6 +4,7 @@ mod construct;
 mod diagnostic;
 #[cfg(feature = "folders")]
 pub(crate) mod folder;
+mod instances;
 mod linked;
 mod loaded;
 mod skill_source;
@@ -15,6 +16,7 @@ pub use self::diagnostic::{Diagnostic, DiagnosticKind, Severity};
 pub use self::folder::{
     FolderReport, FolderSkill, Header, ScopePrecedence, SkillFolders, SkillRoot,
 };
+pub use self::instances::Instances;
 pub use self::linked::Linked;
 pub(crate) use self::linked::{blocks_by_type, linked_entries};
 pub use self::loaded::{FailedSkill, Loaded, ShadowedSkill};

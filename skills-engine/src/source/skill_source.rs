@@ -28,6 +28,14 @@ pub trait SkillSource: Send + Sync + 'static {
         Box::pin(async move { self.load().await.map(Loaded::from) })
     }
 
+    /// Counts the changes that the source knows of. A turn that finds another number at its beginning has all sources
+    /// asked anew; a source that knows of none by itself leaves it at 0, and is asked when the engine is refreshed.
+    ///
+    /// It is asked before each turn, so it must be cheap.
+    fn revision(&self) -> u64 {
+        0
+    }
+
     /// What becomes of a skill whose id a skill of another source has, too.
     fn precedence(&self) -> Precedence {
         Precedence::Equal

@@ -172,9 +172,9 @@ mod tests {
             ),
             (
                 "hidden",
-                "pay\u{200b}ment so\u{ad}ft",
-                "payment|soft",
-                "payment|soft",
+                "work\u{200b}shop so\u{ad}ft",
+                "workshop|soft",
+                "workshop|soft",
             ),
             ("lines", "a\u{2028}b", "a|b", "a|b"),
             ("Chinese", "退款单", "退|款|退款|单|款单", "退款|款单"),

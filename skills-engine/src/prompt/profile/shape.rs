@@ -16,7 +16,7 @@ pub enum CataloguePlace {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum CatalogueFormat {
-    /// As [`StandardComposer`](super::StandardComposer) does, `<skill id="…" name="…" level="METADATA">` inside
+    /// As [`StandardComposer`](crate::prompt::StandardComposer) does, `<skill id="…" name="…" level="METADATA">` inside
     /// `<skills>`.
     Skills,
     /// `<skill>` with `<name>` and `<description>` inside `<available_skills>`; `<location>` and `<argument-hint>` where
