@@ -28,10 +28,13 @@ pub(crate) enum Coverage {
 impl Pattern {
     pub(crate) fn parse(text: &str) -> Result<Self, Fault> {
         let (skill, member) = text.split_once('/').unwrap_or((text, "*"));
-        let is_name = |part: &str| {
-            let is_odd = |character: char| character.is_control() || character.is_whitespace();
-            !part.is_empty() && !part.contains(['/', '*']) && !part.chars().any(is_odd)
+        let is_skill = |part: &str| {
+            let is_trimmed = part.trim().len() == part.len();
+            let is_odd = |character: char| character.is_control() || matches!(character, '/' | '*');
+            !part.is_empty() && is_trimmed && !part.chars().any(is_odd)
         };
+        // Names of folders may hold blanks, names of members never do.
+        let is_member = |part: &str| is_skill(part) && !part.contains(char::is_whitespace);
         if let Some((skill, tool)) = text.split_once("__")
             && !text.contains('/')
         {
@@ -47,8 +50,8 @@ impl Pattern {
         }
         let is_legal = match (skill, member) {
             ("*", "*") => text.len() == 1 || text == "*/*",
-            (skill, "*") => is_name(skill),
-            (skill, member) => is_name(skill) && is_name(member),
+            (skill, "*") => is_skill(skill),
+            (skill, member) => is_skill(skill) && is_member(member),
         };
         if !is_legal || text.len() > LONGEST_PATTERN {
             return Err(Fault::new(
@@ -167,6 +170,8 @@ mod tests {
         assert_eq!(coverage("deploy/*", "deploy"), Coverage::Whole);
         assert_eq!(coverage("deploy/status", "deploy"), Coverage::SomeMembers);
         assert_eq!(coverage("*", "deploy"), Coverage::Whole);
+        assert_eq!(coverage("My Notes", "My Notes"), Coverage::Whole);
+        assert_eq!(coverage("My Notes/list", "My Notes"), Coverage::SomeMembers);
         assert_eq!(coverage("deploy", "deploys"), Coverage::Nothing);
         assert_eq!(
             Pattern::parse("deploy/*").unwrap(),
@@ -181,7 +186,7 @@ mod tests {
     fn what_is_no_pattern_says_what_one_is() {
         let long = "a".repeat(257);
         for text in [
-            "", "/", "a/", "/b", "a/b/c", "de*", "*/status", "a\u{7}", "a b", &long,
+            "", "/", "a/", "/b", "a/b/c", "de*", "*/status", "a\u{7}", " a", "a ", "a/b c", &long,
         ] {
             let fault = Pattern::parse(text).unwrap_err();
             assert_eq!(fault.code, Code::InvalidArguments, "{text:?}");
