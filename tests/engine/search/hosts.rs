@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 
 use skills_engine::engine::{SearchIndex, SearchQuery, Searched, SkillSearch};
-use skills_engine::skill::{Code, SkillBuilder};
+use skills_engine::skill::{BoxFuture, Code, Fault, ResourcePart, SkillBuilder, SkillContent};
 use skills_engine::snapshot::{RedactionPlace, Redactor};
 use skills_engine::{Engine, Principal};
 use tests::{ada, bare, session};
@@ -109,6 +109,39 @@ async fn an_index_is_made_once_for_a_registry_when_it_is_first_searched() {
     assert_eq!(ids(&ada, "any").await, ["late", "early", "built"]);
     assert_eq!(ids(&bob, "any").await, ["early"]);
     assert_eq!(everything.times(), 2);
+}
+
+/// A body, without files.
+struct Body;
+
+impl SkillContent for Body {
+    fn digest(&self) -> [u8; 32] {
+        [0; 32]
+    }
+
+    fn body(&self) -> BoxFuture<'_, Result<Arc<str>, Fault>> {
+        Box::pin(async { Ok("Steps.".into()) })
+    }
+
+    fn read<'a>(
+        &'a self,
+        _path: &'a str,
+        _offset: u64,
+        _limit: usize,
+    ) -> BoxFuture<'a, Result<ResourcePart, Fault>> {
+        Box::pin(async { Err(Fault::new(Code::InvalidArguments, "there are no files")) })
+    }
+}
+
+#[tokio::test]
+async fn an_index_is_over_skills_and_not_over_tools_of_the_engine() {
+    let everything = Everything::default();
+    let loaded = SkillBuilder::new("loaded").content(Body).build().unwrap();
+    let builder = bare().without("psl-skill").with_skill(loaded);
+    let builder = builder.search(Arc::new(everything.clone()));
+    let engine = builder.build().await.unwrap();
+    assert_eq!(ids(&session(&engine).await, "any").await, ["loaded"]);
+    assert_eq!(*everything.given.lock().unwrap(), [["loaded|Loaded||"]]);
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]

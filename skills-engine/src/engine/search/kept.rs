@@ -49,7 +49,8 @@ impl KeptIndex {
             if is_redacted {
                 is_known(known, skill) || before.is_some_and(|before| before.holds(skill))
             } else {
-                !epoch.registry.skill(skill).definition().code_only
+                let registered = epoch.registry.skill(skill);
+                !registered.definition().code_only && !registered.is_built_in()
             }
         };
         let skills = (0..).zip(&epoch.registry.skills).map(|(index, _)| index);
