@@ -1,85 +1,14 @@
 //! Skills with a body and files: what is offered, what a model gets, once and in one place, and who may begin what.
 
-use std::sync::Arc;
-
 use serde_json::Value;
 use skills_engine::engine::{BinaryFiles, BodyDelivery, EngineBuilder};
 use skills_engine::prompt::Profile;
 use skills_engine::session::PslControl;
-use skills_engine::skill::{
-    Actor, BoxFuture, Code, Fault, Resource, ResourcePart, SkillBuilder, SkillContent, TurnRequest,
-};
+use skills_engine::skill::{Actor, Code, SkillBuilder, TurnRequest};
 use skills_engine::{Engine, Level, Principal, Session, Turn};
 use tests::{answer, bare, call, open, session, tools, turn};
 
-use crate::made::tool;
-
-/// Content held in memory.
-struct Held {
-    body: Arc<str>,
-    resources: Vec<Resource>,
-    files: Vec<(&'static str, Vec<u8>)>,
-}
-
-impl Held {
-    fn new(body: &str) -> Self {
-        Self {
-            body: body.into(),
-            resources: Vec::new(),
-            files: Vec::new(),
-        }
-    }
-
-    fn file(mut self, path: &'static str, bytes: impl Into<Vec<u8>>) -> Self {
-        let bytes = bytes.into();
-        self.resources.push(Resource::new(path, bytes.len() as u64));
-        self.resources
-            .sort_by(|left, right| left.path.cmp(&right.path));
-        self.files.push((path, bytes));
-        self
-    }
-}
-
-impl SkillContent for Held {
-    fn digest(&self) -> [u8; 32] {
-        // Any digest does: nobody makes it again.
-        let mut digest = [0_u8; 32];
-        for (index, byte) in self.body.bytes().enumerate() {
-            digest[index % 32] = digest[index % 32].wrapping_mul(31).wrapping_add(byte);
-        }
-        digest
-    }
-
-    fn body(&self) -> BoxFuture<'_, Result<Arc<str>, Fault>> {
-        Box::pin(async { Ok(Arc::clone(&self.body)) })
-    }
-
-    fn resources(&self) -> &[Resource] {
-        &self.resources
-    }
-
-    fn read<'a>(
-        &'a self,
-        path: &'a str,
-        offset: u64,
-        limit: usize,
-    ) -> BoxFuture<'a, Result<ResourcePart, Fault>> {
-        Box::pin(async move {
-            let (_, bytes) = self
-                .files
-                .iter()
-                .find(|(name, _)| *name == path)
-                .ok_or_else(|| Fault::new(Code::InvalidArguments, "it is not listed"))?;
-            let start = usize::try_from(offset).unwrap().min(bytes.len());
-            let part = bytes[start..].iter().copied().take(limit).collect();
-            Ok(ResourcePart::new(part, offset, bytes.len() as u64))
-        })
-    }
-
-    fn base_dir(&self) -> Option<&str> {
-        Some("/skills/deploy")
-    }
-}
+use crate::made::{Held, tool};
 
 const BODY: &str = "1. Ask first.\n2. Deploy $ARGUMENTS.\n";
 

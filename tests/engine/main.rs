@@ -16,6 +16,7 @@ mod audit_outage;
 mod audit_trail;
 mod building;
 mod calls;
+mod catalogue;
 mod changes;
 mod compaction;
 mod composers;

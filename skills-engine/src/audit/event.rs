@@ -177,6 +177,8 @@ pub enum AuditKind {
         bytes: u64,
         /// Names of the attributes that were too late, 64 of them at most.
         timed_out: Vec<Arc<str>>,
+        /// How many skills the list of them shows with a part of their description, by name only, and not at all.
+        cut: [u32; 3],
         /// What it showed, where the trail keeps that.
         contents: Option<ViewContents>,
     },

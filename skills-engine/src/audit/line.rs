@@ -86,6 +86,7 @@ fn write_fields(fields: &mut Object<'_>, kind: &AuditKind, reason: usize) {
             digest,
             bytes,
             timed_out,
+            cut,
             contents,
         } => {
             fields.hex("digest", digest);
@@ -95,6 +96,11 @@ fn write_fields(fields: &mut Object<'_>, kind: &AuditKind, reason: usize) {
                 list(out, timed_out.iter().take(TIMED_OUT), |out, name| {
                     text(out, name, NAME_LENGTH);
                 });
+            }
+            for (name, count) in ["shortened", "names_only", "left_out"].into_iter().zip(cut) {
+                if *count > 0 {
+                    fields.number(name, u64::from(*count));
+                }
             }
             if let Some(contents) = contents {
                 write_contents(fields, contents);

@@ -153,7 +153,7 @@ impl Attached {
             for tool in &self.left_out {
                 builder.deny_tool(*tool, Why::NotSelected);
             }
-            builder.finish()
+            builder.finish(epoch)
         })
     }
 
@@ -185,7 +185,7 @@ impl Attached {
                 }
             }
         }
-        Arc::new(builder.finish())
+        Arc::new(builder.finish(other))
     }
 }
 

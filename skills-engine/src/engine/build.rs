@@ -51,19 +51,13 @@ impl EngineBuilder {
     ///
     /// Fails outside of a tokio runtime, and on one without timers.
     pub async fn build(mut self) -> Result<Engine, BuildError> {
-        if !self.without.contains(PslSkill::entry().id) {
-            self.provided.push(Provided {
-                id: Cow::Borrowed(PslSkill::entry().id),
-                entry: PslSkill::entry(),
-                instance: Arc::new(PslSkill),
-            });
-        }
+        self.provide_control();
         check_runtime(&*self.clock).map_err(|problem| BuildError::new(vec![problem.to_owned()]))?;
         let mut settled = self.settle();
         let revision = revision(&self.sources);
         let mut loaded = self.load_sources(&mut settled).await;
         let loads =
-            loader(&self.loading.profile).map_err(|fault| BuildError::new(vec![fault.message]))?;
+            loader(&self.telling.profile).map_err(|fault| BuildError::new(vec![fault.message]))?;
         let (mut registry, fixed, shadowed) =
             self.registry(&settled, &mut loaded.skills, &loads)?;
         loaded.shadowed.extend(shadowed);
@@ -152,6 +146,17 @@ impl EngineBuilder {
             report: Arc::new(report),
             settings: Arc::new(settings_report),
         })
+    }
+
+    /// Takes the skill in through which the model opens others.
+    fn provide_control(&mut self) {
+        if !self.without.contains(PslSkill::entry().id) {
+            self.provided.push(Provided {
+                id: Cow::Borrowed(PslSkill::entry().id),
+                entry: PslSkill::entry(),
+                instance: Arc::new(PslSkill),
+            });
+        }
     }
 
     /// Everything that can be checked before tools are named on the wire, and all that is wrong with it.

@@ -9,7 +9,7 @@ use super::search::{Bm25Search, SkillSearch};
 use super::settings::Settings;
 use super::telling::Telling;
 use crate::audit::{AuditDetail, AuditKey, AuditSink, ContentStore};
-use crate::prompt::{Profile, PromptComposer};
+use crate::prompt::{Profile, PromptComposer, TokenBudget};
 use crate::session::{PslControl, PslPolicy, Role, StandardPolicy, VisibilityStore};
 use crate::skill::{Clock, Limits, Resources, Skill, SkillEntry, SkillType, SystemClock};
 use crate::snapshot::{Redactor, SnapshotComposer};
@@ -282,7 +282,17 @@ impl EngineBuilder {
     /// Sets how skills with content are shown and loaded: the names of tools and parameters, and the form of results.
     /// The default is [`Profile::psl`].
     pub fn profile(mut self, profile: Profile) -> Self {
-        self.loading.profile = profile;
+        self.telling.profile = profile;
+        self
+    }
+
+    /// Sets what the list of skills may take of a prompt. The default is 20,000 tokens of four characters each.
+    ///
+    /// Where not all fits, descriptions are shortened, then left out, then names are; the view, the audit trail and a
+    /// line for the model tell what was cut. A [prompt composer](Self::prompt_composer) of the host's own lists skills
+    /// as it likes, unless a profile has another format than [`Skills`](crate::prompt::CatalogueFormat::Skills).
+    pub fn catalogue_budget(mut self, budget: TokenBudget) -> Self {
+        self.telling.budget = budget;
         self
     }
 

@@ -6,6 +6,7 @@ use sha2::Sha256;
 
 use super::layout::{Layout, Step, push_run};
 use super::layouts::Layouts;
+use super::listing::Listing;
 use super::rights::Rights;
 use super::search::KeptIndex;
 use super::telling::{Telling, cover};
@@ -23,6 +24,7 @@ pub(crate) struct Epoch {
     pub(crate) words: Words,
     pub(crate) snapshots: Snapshots,
     pub(crate) texts: Texts,
+    pub(crate) listing: Listing,
     /// Whether digests of views cover what was rendered.
     pub(crate) covers_rendered: bool,
     pub(crate) secrets: SecretDigest,
@@ -62,6 +64,10 @@ impl Epoch {
             own: None,
         };
         let texts = Texts::new(material, &snapshots, composer, covers_rendered);
+        let has_composer = telling.prompts.is_some();
+        let (profile, budget) = (telling.profile, telling.budget);
+        let text_of = |index| texts.base_size(index);
+        let listing = Listing::new(profile, budget, &registry, &words, has_composer, text_of);
         let attributes = registry.attributes.iter();
         let has_sensitive = attributes.clone().any(|it| it.definition.sensitive);
         let sealed = sealed(&registry, &secrets);
@@ -83,6 +89,7 @@ impl Epoch {
             words,
             snapshots,
             texts,
+            listing,
             covers_rendered,
             secrets,
             sealed,

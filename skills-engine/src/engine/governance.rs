@@ -123,7 +123,7 @@ impl Governance {
             if !lets_model {
                 rights.without_control();
             }
-            rights.finish()
+            rights.finish(epoch)
         })
     }
 }

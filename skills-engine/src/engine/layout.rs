@@ -6,10 +6,12 @@ use std::sync::{Arc, OnceLock};
 use sha2::{Digest as _, Sha256};
 
 use super::epoch::Epoch;
+use super::listing::load_tool;
 use super::rights::{Rights, is_let_through};
 use crate::registry::{AttributeIndex, SkillIndex, ToolIndex};
 use crate::session::SkillFacts;
 use crate::skill::{Evaluation, Level};
+use crate::snapshot::ToolWords;
 use crate::tools::Dialect;
 
 /// One step of what is visible, packed so that a whole sequence compares and hashes as plain numbers.
@@ -262,13 +264,30 @@ impl Layout {
             .is_some_and(|bits| bits >> (tool % 64) & 1 == 1)
     }
 
+    /// The tool that loads skills, as it is shown to the session: with the names of those it may load.
+    pub(crate) fn load_tool<'a>(&'a self, epoch: &'a Epoch) -> Option<(ToolIndex, ToolWords<'a>)> {
+        let load = load_tool(&epoch.registry, epoch.listing.profile())?;
+        if !self.shows(load) {
+            return None;
+        }
+        let words = epoch.words.tool(&epoch.registry, load);
+        let listed = self.rights.listed(epoch);
+        let words = ToolWords {
+            definition: listed.definition.as_ref().unwrap_or(words.definition),
+            input_schema: &listed.schema,
+        };
+        Some((load, words))
+    }
+
     /// The tool list as JSON text.
     pub(crate) fn list(&self, epoch: &Epoch, dialect: Dialect) -> &str {
         let mut new_bytes = 0;
         let list = self.lists[dialect as usize].get_or_init(|| {
-            let list = epoch
-                .catalogue
-                .list(&epoch.registry, &epoch.words, dialect, &self.tools);
+            let own = self.load_tool(epoch);
+            let list =
+                epoch
+                    .catalogue
+                    .list(&epoch.registry, &epoch.words, dialect, &self.tools, own);
             new_bytes = list.capacity();
             list
         });

@@ -271,7 +271,7 @@ mod tests {
         /// With room for so many layouts.
         fn of(count: usize) -> Self {
             let epoch = epoch();
-            let rights = Arc::new(RightsBuilder::new(&epoch.registry).finish());
+            let rights = Arc::new(RightsBuilder::new(&epoch.registry).finish(&epoch));
             let cost = Layout::new(&epoch, &rights, &steps(0)).cost();
             Self {
                 rights,

@@ -39,7 +39,7 @@ impl LoneSkill {
         };
         let epoch = Epoch::new(registry, telling, SecretDigest::random(), &limits)?;
         Ok(Self {
-            rights: Arc::new(RightsBuilder::new(&epoch.registry).finish()),
+            rights: Arc::new(RightsBuilder::new(&epoch.registry).finish(&epoch)),
             epoch: Arc::new(epoch),
             pool: BlockingPool::new(limits.blocking_threads),
             limits,

@@ -26,6 +26,7 @@ mod inner;
 mod intake;
 mod layout;
 mod layouts;
+mod listing;
 mod load;
 #[cfg(any(test, feature = "testing"))]
 mod lone;

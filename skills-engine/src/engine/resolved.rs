@@ -156,7 +156,7 @@ impl EngineInner {
         let mut rights = RightsBuilder::from(&epoch.registry, own);
         if seen.has_ended {
             rights.deny_all_of_parent();
-            return (rights.finish(), seen);
+            return (rights.finish(epoch), seen);
         }
         rights.parent(&of_parent, |index, facts| {
             let id = &epoch.registry.skill(index).id;
@@ -169,6 +169,6 @@ impl EngineInner {
                 is_opened(facts, standing, of_turn, now),
             )
         });
-        (rights.finish(), seen)
+        (rights.finish(epoch), seen)
     }
 }

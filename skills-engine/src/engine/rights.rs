@@ -2,6 +2,9 @@ use std::sync::OnceLock;
 
 use sha2::{Digest as _, Sha256};
 
+use super::epoch::Epoch;
+use super::listing::Listed;
+use crate::prompt::ProfileTool;
 use crate::registry::{AttributeIndex, MemberRange, Registry, SkillIndex, ToolIndex};
 use crate::session::{AllowList, Coverage, Given, MemberFacts, SkillFacts, Why, least};
 use crate::skill::{Expose, Level, SkillDefinition, SkillType as _};
@@ -23,6 +26,8 @@ pub(crate) struct Rights {
     digest: [u8; 32],
     has_control: bool,
     has_skills: bool,
+    /// What the skills are told of by, made when it is first shown.
+    listed: OnceLock<Listed>,
 }
 
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -68,6 +73,12 @@ impl Rights {
 
     pub(crate) fn digest(&self) -> &[u8; 32] {
         &self.digest
+    }
+
+    /// What the skills are told of by, beside the composer's own text.
+    pub(crate) fn listed(&self, epoch: &Epoch) -> &Listed {
+        self.listed
+            .get_or_init(|| epoch.listing.listed(epoch, self))
     }
 
     /// A number that tells rights apart, almost always.
@@ -329,10 +340,10 @@ impl<'a> RightsBuilder<'a> {
         }
     }
 
-    pub(crate) fn finish(mut self) -> Rights {
+    pub(crate) fn finish(mut self, epoch: &Epoch) -> Rights {
         let registry = self.registry;
         let mut exceptions = Vec::new();
-        self.loader();
+        self.loader(epoch);
         for (index, registered) in (0..).zip(&registry.skills) {
             let is_partial = self.is_partial(&registered.tools, &registered.attributes);
             let right = &mut self.skills[index as usize];
@@ -360,11 +371,12 @@ impl<'a> RightsBuilder<'a> {
             exceptions: exceptions.into(),
             has_control,
             has_skills,
+            listed: OnceLock::new(),
         }
     }
 
     /// Takes the tools out that load and read what skills hold, where there is nothing for them.
-    fn loader(&mut self) {
+    fn loader(&mut self, epoch: &Epoch) {
         let Some(loader) = self.registry.loader else {
             return;
         };
@@ -385,10 +397,19 @@ impl<'a> RightsBuilder<'a> {
         let can_load = with_content()
             .any(|(_, skill)| skill.is_told_of() && (can_open || skill.base() >= Level::Context));
         let can_read = with_content().any(|(_, skill)| skill.has_files());
+        let Epoch { listing, words, .. } = epoch;
+        let profile = listing.profile();
         for tool in self.registry.skill(loader).tools.all() {
-            // What reads is of a higher level than what loads.
-            let reads = self.registry.tool(tool).definition.level > Level::Metadata;
-            if !(if reads { can_read } else { can_load }) {
+            let name = &*self.registry.tool(tool).name;
+            let is_offered = if name == profile.tool(ProfileTool::ReadResource) {
+                can_read
+            } else if name == profile.tool(ProfileTool::List) {
+                let is_denied = |index: SkillIndex| self.skills[index as usize].denied.is_some();
+                can_load && listing.cuts(self.registry, words, is_denied)
+            } else {
+                can_load
+            };
+            if !is_offered {
                 self.deny_tool(tool, Why::NothingToLoad);
             }
         }

@@ -3,7 +3,7 @@ use std::sync::Arc;
 use sha2::{Digest as _, Sha256};
 
 use crate::audit::SecretDigest;
-use crate::prompt::{PromptComposer, StandardComposer};
+use crate::prompt::{Profile, PromptComposer, StandardComposer, TokenBudget};
 use crate::snapshot::{Redactor, SnapshotComposer};
 use crate::tools::ExportOptions;
 
@@ -13,9 +13,16 @@ pub(crate) struct Telling {
     pub(crate) prompts: Option<Arc<dyn PromptComposer>>,
     pub(crate) snapshots: Option<Arc<dyn SnapshotComposer>>,
     pub(crate) redactor: Option<Arc<dyn Redactor>>,
+    /// The form in which skills are listed.
+    pub(crate) profile: Profile,
+    /// What the list of them may take.
+    pub(crate) budget: TokenBudget,
     /// What stands before the descriptions of listed tools.
     pub(crate) export: ExportOptions,
 }
+
+/// What the list of skills takes of a prompt at most, unless the host says otherwise.
+const CATALOGUE_TOKENS: usize = 20_000;
 
 impl Telling {
     /// The standard way.
@@ -24,6 +31,8 @@ impl Telling {
             prompts: None,
             snapshots: None,
             redactor: None,
+            profile: Profile::psl(),
+            budget: TokenBudget::new(CATALOGUE_TOKENS),
             export: ExportOptions::default(),
         }
     }

@@ -89,6 +89,23 @@ impl Texts {
         &*self.composer
     }
 
+    /// What stands before the catalogue.
+    pub(crate) fn introduction(&self, has_control: bool) -> &str {
+        &self.introductions[usize::from(has_control)]
+    }
+
+    /// Characters of the text of a skill at its base level, where it has been written.
+    pub(crate) fn base_size(&self, skill: SkillIndex) -> Option<usize> {
+        let Bases::Joined { text, ends } = &self.bases else {
+            return None;
+        };
+        let end = *ends.get(skill as usize)?;
+        let start = skill
+            .checked_sub(1)
+            .map_or(0, |before| ends[before as usize]);
+        Some(text[start..end].chars().count())
+    }
+
     pub(crate) fn catalogue_bytes(&self) -> usize {
         let [without, with] = &self.introductions;
         let bases = match &self.bases {
@@ -123,6 +140,10 @@ impl Texts {
         out: &mut String,
     ) {
         if !rights.has_skills() {
+            return;
+        }
+        if let Some(own) = &rights.listed(epoch).prompt {
+            out.push_str(own);
             return;
         }
         out.push_str(&self.introductions[usize::from(rights.has_control())]);
@@ -277,7 +298,9 @@ impl Texts {
         openings: impl Iterator<Item = Opening>,
     ) -> (String, usize) {
         let mut out = String::new();
-        if rights.has_skills() {
+        if let Some(own) = &rights.listed(epoch).prompt {
+            out.push_str(own);
+        } else if rights.has_skills() {
             out.push_str(&self.introductions[usize::from(rights.has_control())]);
             let mut special = special.iter().peekable();
             for (index, _) in (0..).zip(&epoch.registry.skills) {

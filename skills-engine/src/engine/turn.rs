@@ -344,10 +344,13 @@ impl Turn {
             .map(|index| Arc::clone(&epoch.registry.attribute(index).name))
             .collect();
         let bytes = view.told_bytes();
+        let cut = view.catalogue_cut();
         let kind = AuditKind::View {
             digest: *view.digest(),
             bytes,
             timed_out,
+            cut: [cut.shortened, cut.names_only, cut.left_out]
+                .map(|count| u32::try_from(count).unwrap_or(u32::MAX)),
             contents: engine.contents_of(view, bytes),
         };
         engine

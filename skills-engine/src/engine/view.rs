@@ -10,7 +10,7 @@ use super::load::ContentPart;
 use super::telling::Audience;
 use super::told::material;
 use super::turn_part::TurnPart;
-use crate::prompt::LiveText;
+use crate::prompt::{CatalogueCut, LiveText};
 use crate::registry::{SkillIndex, ToolIndex};
 use crate::skill::{Level, ToolDefinition};
 use crate::snapshot::{AttributeStatus, LiveValues, ToolWords};
@@ -135,6 +135,20 @@ impl View {
         self.turn_part.as_deref().map_or("", TurnPart::text)
     }
 
+    /// What the list of skills leaves out; nothing where a composer of the host's own writes it.
+    #[must_use]
+    pub fn catalogue_cut(&self) -> CatalogueCut {
+        self.layout.rights.listed(&self.epoch).cut
+    }
+
+    /// The list of skills as a message of its own, where the profile has it so
+    /// ([`Reminder`](crate::prompt::CataloguePlace::Reminder)): the host puts it before the model beside the user's
+    /// words. Empty otherwise, and without a skill.
+    #[must_use]
+    pub fn reminder(&self) -> &str {
+        &self.layout.rights.listed(&self.epoch).reminder
+    }
+
     /// The visible tools, in the order they are listed: those that a hook gave for the turn come last.
     pub fn tools(&self) -> impl Iterator<Item = ViewTool<'_>> {
         self.tool_indexes()
@@ -164,7 +178,9 @@ impl View {
             };
             (name, own.skill, words)
         } else {
-            let words = self.epoch.words.tool(registry, tool);
+            let own = self.layout.load_tool(&self.epoch);
+            let own = own.filter(|(load, _)| *load == tool);
+            let words = own.map_or_else(|| self.epoch.words.tool(registry, tool), |(_, own)| own);
             (
                 self.epoch.catalogue.name(tool),
                 registry.tool(tool).skill,
@@ -251,7 +267,7 @@ impl View {
     #[must_use]
     pub fn bytes(&self) -> u64 {
         let prompt = self.layout.prompt.len() + self.restated.len() + self.live_text.len();
-        let prompt = prompt + self.contents.text().len();
+        let prompt = prompt + self.contents.text().len() + self.reminder().len();
         let of_turn = self.turn_part.as_deref().map_or(0, TurnPart::bytes);
         prompt as u64 + self.layout.tool_bytes + of_turn
     }

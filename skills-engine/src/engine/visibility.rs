@@ -48,6 +48,10 @@ impl TurnAccess for TurnVisibility {
         Box::pin(async move { self.control().load(cx, skill, arguments).await })
     }
 
+    fn list(&self, offset: u64) -> Result<String, Fault> {
+        self.control().listed(offset)
+    }
+
     fn read<'a>(
         &'a self,
         skill: &'a str,

@@ -248,6 +248,11 @@ impl Profile {
         }
     }
 
+    /// Whether the host wrote the text around the list.
+    pub(crate) fn has_own_text(&self) -> bool {
+        self.text.is_some()
+    }
+
     fn own_text(&self, list: &str) -> String {
         let load = &self.tools.load;
         let skill = &self.tools.load_skill;

@@ -115,7 +115,6 @@ impl Registry {
     }
 
     /// All skills, by id.
-    #[must_use]
     pub fn list(&self) -> impl Iterator<Item = &Arc<dyn Skill>> {
         let skills = self.skills.iter().filter(|skill| !skill.is_built_in);
         skills.map(|registered| &registered.skill)

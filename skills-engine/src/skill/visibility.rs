@@ -193,6 +193,9 @@ pub(crate) trait TurnAccess: Visibility {
         arguments: &'a str,
     ) -> BoxFuture<'a, Result<String, Fault>>;
 
+    /// Lists skills, with the number of those that are passed over.
+    fn list(&self, offset: u64) -> Result<String, Fault>;
+
     /// Reads a part of a file of an open skill.
     fn read<'a>(
         &'a self,
@@ -233,10 +236,14 @@ struct NoTurn(Arc<TurnScope>);
 
 impl NoTurn {
     fn refuse<T: Send + 'static>() -> BoxFuture<'static, Result<T, Fault>> {
-        Box::pin(std::future::ready(Err(Fault::new(
+        Box::pin(std::future::ready(Err(Self::refused())))
+    }
+
+    fn refused() -> Fault {
+        Fault::new(
             super::Code::NotPermitted,
             "this call belongs to no session; make it through a turn",
-        ))))
+        )
     }
 }
 
@@ -254,6 +261,10 @@ impl TurnAccess for NoTurn {
         _arguments: &'a str,
     ) -> BoxFuture<'a, Result<String, Fault>> {
         Self::refuse()
+    }
+
+    fn list(&self, _offset: u64) -> Result<String, Fault> {
+        Err(Self::refused())
     }
 
     fn read<'a>(

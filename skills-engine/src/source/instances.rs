@@ -63,10 +63,6 @@ impl Instances {
     }
 
     /// The same for a skill that is shared.
-    #[expect(
-        clippy::must_use_candidate,
-        reason = "the skill that was replaced is mostly none"
-    )]
     pub fn insert_arc(&self, skill: Arc<dyn Skill>) -> Option<Arc<dyn Skill>> {
         let id = skill.definition().id.clone().into_owned();
         let before = lock(&self.inner.skills).insert(id, skill);
@@ -104,10 +100,7 @@ impl Instances {
     }
 
     /// Drops the skill with an id; gives it, if there was one.
-    #[expect(
-        clippy::must_use_candidate,
-        reason = "the skill was to go, and it went"
-    )]
+    #[expect(clippy::must_use_candidate, reason = "it was to go, and it went")]
     pub fn remove(&self, id: &str) -> Option<Arc<dyn Skill>> {
         let removed = lock(&self.inner.skills).remove(id);
         if removed.is_some() {

@@ -6,7 +6,7 @@ use super::definition::{Listed, write_definition};
 use super::export::ExportOptions;
 use super::wire::name_on_wire;
 use crate::registry::{Registry, ToolIndex};
-use crate::snapshot::Words;
+use crate::snapshot::{ToolWords, Words};
 
 /// The wire form of a tool list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -98,26 +98,41 @@ impl Catalogue {
         self.by_name.get(name).copied()
     }
 
-    /// The list of the tools in `runs`, in that order, as JSON text. Where a redactor sees the texts, it sees those
-    /// alone.
+    /// The list of the tools in `runs`, in that order, as JSON text; `own` is one that is shown in another way. Where a
+    /// redactor sees the texts, it sees those alone.
     pub(crate) fn list(
         &self,
         registry: &Registry,
         words: &Words,
         dialect: Dialect,
         runs: &[Range<ToolIndex>],
+        own: Option<(ToolIndex, ToolWords<'_>)>,
     ) -> String {
         if words.redaction().is_some() {
             let tools = runs.iter().cloned().flatten();
-            let Definitions { text, .. } = self.define(registry, words, dialect, tools);
-            return framed(dialect, &text, std::iter::once(0..text.len()));
+            let Definitions { text, .. } = self.define(registry, words, dialect, tools, own);
+            return framed(dialect, std::iter::once(&*text));
         }
         let definitions = self.definitions[dialect as usize].get_or_init(|| {
             let all = 0..u32::try_from(registry.tools.len()).unwrap_or(u32::MAX);
-            self.define(registry, words, dialect, all)
+            self.define(registry, words, dialect, all, None)
         });
-        let places = runs.iter().map(|run| definitions.place(run));
-        framed(dialect, &definitions.text, places)
+        let shared = |run: &Range<ToolIndex>| &definitions.text[definitions.place(run)];
+        let Some((tool, _)) = own else {
+            return framed(dialect, runs.iter().map(shared));
+        };
+        let defined = self.define(registry, words, dialect, std::iter::once(tool), own);
+        let mut parts = Vec::with_capacity(runs.len() + 2);
+        for run in runs {
+            if run.contains(&tool) {
+                parts.push(shared(&(run.start..tool)));
+                parts.push(&*defined.text);
+                parts.push(shared(&(tool + 1..run.end)));
+            } else {
+                parts.push(shared(run));
+            }
+        }
+        framed(dialect, parts.into_iter())
     }
 
     /// A list with more tools at its end.
@@ -151,6 +166,7 @@ impl Catalogue {
         words: &Words,
         dialect: Dialect,
         tools: impl Iterator<Item = ToolIndex>,
+        own: Option<(ToolIndex, ToolWords<'_>)>,
     ) -> Definitions {
         let mut text = Vec::new();
         let mut ends = Vec::with_capacity(tools.size_hint().0);
@@ -158,7 +174,10 @@ impl Catalogue {
             let listed = Listed {
                 skill: &registry.skill(registry.tool(index).skill).id,
                 name: &self.names[index as usize],
-                tool: words.tool(registry, index),
+                tool: match own {
+                    Some((tool, own)) if tool == index => own,
+                    _ => words.tool(registry, index),
+                },
             };
             write_definition(listed, dialect, self.export, &mut text);
             text.push(b',');
@@ -172,22 +191,18 @@ impl Catalogue {
     }
 }
 
-/// A list of the definitions at some places of a text, each of which ends in a comma.
-fn framed(
-    dialect: Dialect,
-    text: &str,
-    places: impl Iterator<Item = Range<usize>> + Clone,
-) -> String {
+/// A list of definitions, each of which ends in a comma.
+fn framed<'a>(dialect: Dialect, parts: impl Iterator<Item = &'a str> + Clone) -> String {
     let (open, close) = dialect.frame();
-    let length: usize = places.clone().map(|place| place.len()).sum();
+    let length: usize = parts.clone().map(str::len).sum();
     if length == 0 {
         // Gemini refuses declarations that declare nothing.
         return "[]".to_owned();
     }
     let mut list = String::with_capacity(open.len() + length + close.len());
     list.push_str(open);
-    for place in places {
-        list.push_str(&text[place]);
+    for part in parts {
+        list.push_str(part);
     }
     list.pop();
     list.push_str(close);

@@ -41,7 +41,7 @@ pub(crate) fn loader(profile: &Profile) -> Result<Arc<dyn Skill>, Fault> {
     let mut definition = SkillDefinition::new(LOADER);
     definition.version = env!("CARGO_PKG_VERSION").into();
     definition.is_built_in = true;
-    let tools = vec![load(profile)?, read(profile)?];
+    let tools = vec![load(profile)?, list(profile)?, read(profile)?];
     Ok(Arc::new(Loader { definition, tools }))
 }
 
@@ -80,6 +80,26 @@ fn load(profile: &Profile) -> Result<Tool, Fault> {
     let name = profile.tool(ProfileTool::Load).to_owned();
     let tool = Tool::from_json(name, description, &schema(&properties, &required), call)?;
     Ok(tool.level(Level::Metadata))
+}
+
+fn list(profile: &Profile) -> Result<Tool, Fault> {
+    let mut properties = Map::new();
+    properties.insert(
+        "offset".to_owned(),
+        json!({
+            "type": "integer",
+            "minimum": 0,
+            "description": "How many skills to pass over; 0 when left out.",
+        }),
+    );
+    let call = move |given: Value, cx: ToolContext| {
+        let offset = take(&given, &["offset"], |given| number(given, "offset"));
+        async move { cx.access().list(offset?.unwrap_or(0)).map(ToolOutput::text) }
+    };
+    let name = profile.tool(ProfileTool::List).to_owned();
+    let description = "Lists skills by name, with what they are for.";
+    let tool = Tool::from_json(name, description, &schema(&properties, &[]), call)?;
+    Ok(tool.level(Level::Metadata).read_only())
 }
 
 fn read(profile: &Profile) -> Result<Tool, Fault> {

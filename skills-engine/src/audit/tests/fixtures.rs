@@ -59,6 +59,7 @@ pub(in crate::audit) fn view(byte: u8) -> AuditKind {
         digest: [byte; 32],
         bytes: 10,
         timed_out: Vec::new(),
+        cut: [0; 3],
         contents: None,
     }
 }

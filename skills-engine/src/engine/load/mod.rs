@@ -3,6 +3,7 @@
 mod files;
 mod given;
 mod invoke;
+mod listed;
 mod part;
 
 pub use self::files::BinaryFiles;
@@ -110,7 +111,7 @@ impl Control<'_> {
         arguments: &str,
         state: &SessionState,
     ) -> Result<String, Fault> {
-        let profile = &self.engine.loading.profile;
+        let profile = self.epoch.listing.profile();
         let registered = self.epoch.registry.skill(index);
         let id = &registered.id;
         if !self.rights.has_instructions(index) {
@@ -164,7 +165,7 @@ impl Control<'_> {
         content: &dyn SkillContent,
         arguments: &str,
     ) -> Result<String, Fault> {
-        let profile = &self.engine.loading.profile;
+        let profile = self.epoch.listing.profile();
         let body = content.body().await?;
         let text = self.expanded(index, content, &body, arguments)?;
         let definition = self.epoch.words.skill(&self.epoch.registry, index);
@@ -195,7 +196,7 @@ impl Control<'_> {
         let mut template = Template::new(&body)
             .arguments(arguments)
             .names(names.iter().map(String::as_str))
-            .base(self.engine.loading.profile.argument_base())
+            .base(self.epoch.listing.profile().argument_base())
             .session_id(self.cell.scope.id.as_str());
         if let Some(folder) = content.base_dir() {
             template = template.skill_dir(folder);
@@ -292,7 +293,7 @@ impl Control<'_> {
             }
         }
         let loaded = LoadedSkill::new(id, &definition.description, &text);
-        self.engine.loading.profile.loaded(&loaded)
+        self.epoch.listing.profile().loaded(&loaded)
     }
 
     /// A skill that is open for whoever asks, with its body and files.
@@ -311,9 +312,9 @@ impl Control<'_> {
         let id = &self.epoch.registry.skill(index).id;
         if level < Level::Context {
             let load = self
-                .engine
-                .loading
-                .profile
+                .epoch
+                .listing
+                .profile()
                 .tool(crate::prompt::ProfileTool::Load);
             return Err(Fault::new(
                 Code::Hidden,
@@ -348,20 +349,10 @@ fn argument_names(content: &dyn SkillContent) -> Vec<String> {
 }
 
 /// How skills are loaded: what an engine is built with.
+#[derive(Default)]
 pub(super) struct Loading {
-    pub(super) profile: crate::prompt::Profile,
     pub(super) delivery: BodyDelivery,
     pub(super) binary: BinaryFiles,
-}
-
-impl Default for Loading {
-    fn default() -> Self {
-        Self {
-            profile: crate::prompt::Profile::psl(),
-            delivery: BodyDelivery::default(),
-            binary: BinaryFiles::default(),
-        }
-    }
 }
 
 /// Says that nobody but the user, or nobody but the model, begins a skill.
