@@ -5,6 +5,8 @@
 
 mod catalogue;
 mod fixture;
+#[cfg(feature = "folders")]
+mod folders;
 mod governed;
 mod linked;
 mod search;
