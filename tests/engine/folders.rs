@@ -1,6 +1,7 @@
 //! Skills with a body and files: `SKILL.md` folders, and what a host hands over in their place.
 
 mod cases;
+mod changes;
 mod content;
 mod generated;
 mod needs;

@@ -3,9 +3,11 @@ use std::ffi::OsStr;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::handle::{Entry, EntryKind, Folder, FolderId, OpenError};
+use super::handle::{Entry, EntryKind, FileKey, Folder, FolderId, OpenError, Stat};
+use super::parallel::in_parallel;
 use super::root::{Scope, SkillRoot};
 use super::{Diagnostic, DiagnosticKind};
 
@@ -26,7 +28,7 @@ pub(super) struct Spot {
     /// The path without links.
     pub(super) real: PathBuf,
     /// What must hold its main file, without links; `None` when it may lie anywhere.
-    pub(super) project: Option<PathBuf>,
+    pub(super) project: Option<Arc<Path>>,
 }
 
 /// A folder with a main file, held open.
@@ -35,10 +37,23 @@ pub(super) struct Found<'a> {
     pub(super) spot: &'a Spot,
     pub(super) folder: &'a Folder,
     pub(super) id: FolderId,
+    /// The folder itself.
+    pub(super) key: FileKey,
     /// All that lies in it, in byte order.
     pub(super) entries: Vec<Entry>,
     /// The main file among them.
     pub(super) main: Entry,
+}
+
+/// Makes something of folders with a main file, on several threads at once.
+pub(super) trait Visit: Sync {
+    type Made: Send;
+
+    /// Makes it of a folder.
+    fn visit(&self, found: &Found<'_>) -> Self::Made;
+
+    /// Makes it without looking at what lies in the folder, where that is known to be as it was.
+    fn visit_known(&self, spot: &Spot, folder: &Folder, stat: &Stat) -> Option<Self::Made>;
 }
 
 /// A search through the folders of roots.
@@ -46,8 +61,6 @@ pub(super) struct Found<'a> {
 pub(super) struct Walk<'a> {
     cancelled: &'a AtomicBool,
     seen: HashSet<FolderId>,
-    /// The folders above, from the root on.
-    above: Vec<FolderId>,
     folders: usize,
     pub(super) diagnostics: Vec<Diagnostic>,
     /// Folders that could not be looked into, so that nobody knows what is below them.
@@ -58,26 +71,78 @@ pub(super) struct Walk<'a> {
 #[derive(Debug)]
 pub(super) struct Cancelled;
 
-type Visit<'v> = dyn FnMut(&Found<'_>) + 'v;
+/// A folder to be looked into.
+struct Step {
+    spot: Spot,
+    depth: usize,
+    /// The folders that led to it, the nearest first.
+    above: Option<Arc<Above>>,
+    is_link: bool,
+}
+
+struct Above {
+    id: FolderId,
+    above: Option<Arc<Above>>,
+}
+
+impl Above {
+    fn contains(mut above: Option<&Arc<Self>>, id: &FolderId) -> bool {
+        while let Some(here) = above {
+            if here.id == *id {
+                return true;
+            }
+            above = here.above.as_ref();
+        }
+        false
+    }
+}
+
+/// What a folder turned out to be.
+enum Look<T> {
+    Skill(FolderId, T),
+    /// A folder that is no skill, and what lies in it.
+    Group(FolderId, Vec<Entry>),
+    Failed(OpenError),
+    TooWide,
+}
 
 impl<'a> Walk<'a> {
     pub(super) fn new(cancelled: &'a AtomicBool) -> Self {
         Self {
             cancelled,
             seen: HashSet::new(),
-            above: Vec::new(),
             folders: 0,
             diagnostics: Vec::new(),
             unknown: Vec::new(),
         }
     }
 
-    /// Visits the folders of a root that hold a main file.
-    pub(super) fn root(
+    /// Visits the folders of a root that hold a main file, and gives what was made of them.
+    pub(super) fn root<V: Visit>(
         &mut self,
         root: &SkillRoot,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), Cancelled> {
+        visit: &V,
+    ) -> Result<Vec<V::Made>, Cancelled> {
+        let mut made = Vec::new();
+        let mut steps: Vec<Step> = self.first_step(root).into_iter().collect();
+        while !steps.is_empty() {
+            self.bound(&mut steps);
+            let looks = in_parallel(&steps, |step| {
+                let is_cancelled = self.cancelled.load(Ordering::Relaxed);
+                (!is_cancelled).then(|| look(&step.spot, visit))
+            });
+            let mut next = Vec::new();
+            for (step, look) in steps.iter().zip(looks) {
+                let skill = self.take(step, look.ok_or(Cancelled)?, &mut next);
+                made.extend(skill);
+            }
+            steps = next;
+        }
+        Ok(made)
+    }
+
+    /// The root itself, if it may be looked into.
+    fn first_step(&mut self, root: &SkillRoot) -> Option<Step> {
         let path = std::path::absolute(root.path()).unwrap_or_else(|_| root.path().to_owned());
         let project = match root.scope() {
             Scope::User => None,
@@ -90,13 +155,13 @@ impl<'a> Walk<'a> {
                     "the user does not trust the project, so its skills are not read",
                     "ask the user, and trust the root if they do",
                 );
-                return Ok(());
+                return None;
             }
             Scope::Project { root: project, .. } => match fs::canonicalize(project) {
-                Ok(real) => Some(real),
+                Ok(real) => Some(real.into()),
                 Err(error) => {
                     self.root_problem(project, &error.into());
-                    return Ok(());
+                    return None;
                 }
             },
         };
@@ -104,7 +169,7 @@ impl<'a> Walk<'a> {
             Ok(real) => real,
             Err(error) => {
                 self.root_problem(&path, &error.into());
-                return Ok(());
+                return None;
             }
         };
         let spot = Spot {
@@ -113,99 +178,81 @@ impl<'a> Walk<'a> {
             project,
         };
         if self.escapes(&spot) {
-            return Ok(());
+            return None;
         }
-        match open(&spot) {
-            Ok(folder) => self.enter(&spot, folder, 0, visit),
-            Err(error) => {
-                self.root_problem(&spot.path, &error);
-                Ok(())
+        Some(Step {
+            spot,
+            depth: 0,
+            above: None,
+            is_link: false,
+        })
+    }
+
+    /// Leaves out the folders that are too many.
+    fn bound(&mut self, steps: &mut Vec<Step>) {
+        let room = MOST_FOLDERS - self.folders;
+        if let Some(first) = steps.get(room) {
+            self.diagnostics.push(diagnostic(
+                DiagnosticKind::ScanLimit,
+                &first.spot.path,
+                format!("{MOST_FOLDERS} folders were searched; this one and the rest are left out"),
+                "choose a root that holds skills and little else",
+            ));
+            let left_out = steps.drain(room..).map(|step| step.spot.path);
+            self.unknown.extend(left_out);
+        }
+        self.folders += steps.len();
+    }
+
+    /// Goes on from what a folder turned out to be.
+    fn take<T>(&mut self, step: &Step, look: Look<T>, next: &mut Vec<Step>) -> Option<T> {
+        let path = &step.spot.path;
+        match look {
+            Look::Skill(id, made) => self.is_new(step, id).then_some(made),
+            Look::Group(id, entries) => {
+                if self.is_new(step, id.clone()) {
+                    let above = step.above.clone();
+                    let above = Arc::new(Above { id, above });
+                    self.below(step, &entries, &above, next);
+                }
+                None
+            }
+            Look::TooWide => {
+                self.report(
+                    DiagnosticKind::ScanLimit,
+                    path,
+                    format!("the folder holds more than {MOST_ENTRIES} names and is left out"),
+                    "move what belongs to no skill elsewhere",
+                );
+                self.unknown.push(path.clone());
+                None
+            }
+            Look::Failed(error) if step.depth == 0 => {
+                self.root_problem(path, &error);
+                None
+            }
+            // It went, or became something else, in the meantime.
+            Look::Failed(OpenError::Missing | OpenError::Is(_)) => None,
+            Look::Failed(OpenError::Io(error)) => {
+                self.unreadable(path, &error);
+                None
             }
         }
     }
 
-    fn enter(
-        &mut self,
-        spot: &Spot,
-        mut folder: Folder,
-        depth: usize,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), Cancelled> {
-        if self.cancelled.load(Ordering::Relaxed) {
-            return Err(Cancelled);
+    /// Whether a folder is reached for the first time, and not in a circle.
+    fn is_new(&mut self, step: &Step, id: FolderId) -> bool {
+        // By way of several links it may lead back.
+        if step.is_link && Above::contains(step.above.as_ref(), &id) {
+            self.diagnostics.push(symlink_loop(&step.spot.path));
+            return false;
         }
-        let id = match folder.id() {
-            Ok(id) => id,
-            Err(error) => {
-                self.unreadable(&spot.path, &error);
-                return Ok(());
-            }
-        };
-        if !self.seen.insert(id.clone()) {
-            return Ok(());
-        }
-        if self.folders >= MOST_FOLDERS {
-            if self.folders == MOST_FOLDERS {
-                self.report(
-                    DiagnosticKind::ScanLimit,
-                    &spot.path,
-                    format!(
-                        "{MOST_FOLDERS} folders were searched; this one and the rest are left out"
-                    ),
-                    "choose a root that holds skills and little else",
-                );
-                self.folders += 1;
-            }
-            self.unknown.push(spot.path.clone());
-            return Ok(());
-        }
-        self.folders += 1;
-        let mut entries = Vec::new();
-        let listed = folder.entries(|entry| {
-            entries.push(entry);
-            entries.len() <= MOST_ENTRIES
-        });
-        if let Err(error) = listed {
-            self.unreadable(&spot.path, &error);
-            return Ok(());
-        }
-        if entries.len() > MOST_ENTRIES {
-            self.report(
-                DiagnosticKind::ScanLimit,
-                &spot.path,
-                format!("the folder holds more than {MOST_ENTRIES} names and is left out"),
-                "move what belongs to no skill elsewhere",
-            );
-            self.unknown.push(spot.path.clone());
-            return Ok(());
-        }
-        entries.sort_unstable_by(|left, right| left.name.cmp(&right.name));
-        if let Some(main) = main_of(&entries) {
-            let found = Found {
-                spot,
-                folder: &folder,
-                id,
-                main,
-                entries,
-            };
-            visit(&found);
-            return Ok(());
-        }
-        self.above.push(id);
-        let result = self.below(spot, &folder, &entries, depth, visit);
-        self.above.pop();
-        result
+        self.seen.insert(id)
     }
 
     /// The folders in a folder that is no skill.
-    fn below(
-        &mut self,
-        spot: &Spot,
-        folder: &Folder,
-        entries: &[Entry],
-        depth: usize,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), Cancelled> {
+    fn below(&mut self, step: &Step, entries: &[Entry], above: &Arc<Above>, next: &mut Vec<Step>) {
+        let spot = &step.spot;
         let mut too_deep = 0_usize;
         for entry in entries {
             let may_be_folder = matches!(entry.kind, EntryKind::Folder | EntryKind::Link);
@@ -213,27 +260,26 @@ impl<'a> Walk<'a> {
                 continue;
             }
             let path = spot.path.join(&entry.name);
-            if depth == DEPTH {
-                too_deep += usize::from(entry.kind == EntryKind::Folder || path.is_dir());
+            let is_link = entry.kind == EntryKind::Link;
+            if step.depth == DEPTH {
+                too_deep += usize::from(!is_link || path.is_dir());
                 continue;
             }
-            if entry.kind == EntryKind::Link {
-                self.follow(spot, path, depth, visit)?;
-                continue;
-            }
-            match folder.enter(&entry.name) {
-                Ok(folder) => {
-                    let spot = Spot {
-                        path,
-                        real: spot.real.join(&entry.name),
-                        project: spot.project.clone(),
-                    };
-                    self.enter(&spot, folder, depth + 1, visit)?;
-                }
-                // It went, or became something else, in the meantime.
-                Err(OpenError::Missing | OpenError::Is(_)) => {}
-                Err(OpenError::Io(error)) => self.unreadable(&path, &error),
-            }
+            let target = if is_link {
+                self.target(spot, path)
+            } else {
+                Some(Spot {
+                    path,
+                    real: spot.real.join(&entry.name),
+                    project: spot.project.clone(),
+                })
+            };
+            next.extend(target.map(|spot| Step {
+                spot,
+                depth: step.depth + 1,
+                above: Some(Arc::clone(above)),
+                is_link,
+            }));
         }
         if too_deep > 0 {
             self.report(
@@ -245,17 +291,10 @@ impl<'a> Walk<'a> {
                 "move skills up, or add a root nearer to them",
             );
         }
-        Ok(())
     }
 
-    /// Enters the folder that a link leads to, if it leads to one.
-    fn follow(
-        &mut self,
-        spot: &Spot,
-        path: PathBuf,
-        depth: usize,
-        visit: &mut Visit<'_>,
-    ) -> Result<(), Cancelled> {
+    /// The folder that a link leads to, if it leads to one that may be looked into.
+    fn target(&mut self, spot: &Spot, path: PathBuf) -> Option<Spot> {
         let real = match fs::canonicalize(&path) {
             Ok(real) => real,
             Err(error) => {
@@ -265,7 +304,7 @@ impl<'a> Walk<'a> {
                     format!("the link cannot be followed: {error}"),
                     "remove it, or bring back what it leads to",
                 );
-                return Ok(());
+                return None;
             }
         };
         let target = Spot {
@@ -274,26 +313,10 @@ impl<'a> Walk<'a> {
             project: spot.project.clone(),
         };
         if spot.real.starts_with(&target.real) {
-            self.symlink_loop(&target.path);
-            return Ok(());
+            self.diagnostics.push(symlink_loop(&target.path));
+            return None;
         }
-        if !target.real.is_dir() || self.escapes(&target) {
-            return Ok(());
-        }
-        let folder = match open(&target) {
-            Ok(folder) => folder,
-            Err(OpenError::Missing | OpenError::Is(_)) => return Ok(()),
-            Err(OpenError::Io(error)) => {
-                self.unreadable(&target.path, &error);
-                return Ok(());
-            }
-        };
-        // By way of another link it may lead back, too.
-        if folder.id().is_ok_and(|id| self.above.contains(&id)) {
-            self.symlink_loop(&target.path);
-            return Ok(());
-        }
-        self.enter(&target, folder, depth + 1, visit)
+        (target.real.is_dir() && !self.escapes(&target)).then_some(target)
     }
 
     /// Whether a folder of a project lies outside of it.
@@ -309,10 +332,6 @@ impl<'a> Walk<'a> {
             );
         }
         escapes
-    }
-
-    fn symlink_loop(&mut self, path: &Path) {
-        self.diagnostics.push(symlink_loop(path));
     }
 
     fn unreadable(&mut self, path: &Path, error: &io::Error) {
@@ -381,6 +400,42 @@ pub(super) fn unreadable(path: &Path, error: &io::Error) -> Diagnostic {
         format!("it cannot be read: {error}"),
         "see to its permissions and to the disk",
     )
+}
+
+/// Looks into a folder.
+fn look<V: Visit>(spot: &Spot, visit: &V) -> Look<V::Made> {
+    let opened = open(spot).and_then(|folder| Ok((folder.stat_self()?, folder)));
+    let ((id, stat), mut folder) = match opened {
+        Ok(opened) => opened,
+        Err(error) => return Look::Failed(error),
+    };
+    if let Some(made) = visit.visit_known(spot, &folder, &stat) {
+        return Look::Skill(id, made);
+    }
+    let mut entries = Vec::new();
+    let listed = folder.entries(|entry| {
+        entries.push(entry);
+        entries.len() <= MOST_ENTRIES
+    });
+    if let Err(error) = listed {
+        return Look::Failed(error.into());
+    }
+    if entries.len() > MOST_ENTRIES {
+        return Look::TooWide;
+    }
+    entries.sort_unstable_by(|left, right| left.name.cmp(&right.name));
+    let Some(main) = main_of(&entries) else {
+        return Look::Group(id, entries);
+    };
+    let made = visit.visit(&Found {
+        spot,
+        folder: &folder,
+        id: id.clone(),
+        key: stat.key,
+        entries,
+        main,
+    });
+    Look::Skill(id, made)
 }
 
 /// Opens a folder by its real path, beginning at what it may not leave.

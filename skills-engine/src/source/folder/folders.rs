@@ -1,4 +1,5 @@
 use std::borrow::Cow;
+use std::fmt;
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -10,7 +11,7 @@ use super::root::{ScopePrecedence, SkillRoot};
 use super::settle::{Job, Shared};
 use super::skill::FolderSkill;
 use super::{Diagnostic, DiagnosticKind};
-use crate::skill::{BoxFuture, Code, Fault, PoolError, Skill};
+use crate::skill::{BoxFuture, Clock, Code, Fault, PoolError, Skill, SystemClock};
 use crate::source::{FailedSkill, Loaded, Precedence, ShadowedSkill, SkillSource};
 
 /// Bytes of bodies that stay in memory unless told otherwise.
@@ -41,7 +42,6 @@ const KEPT_BODIES: usize = 32 << 20;
 /// # Ok(())
 /// # }
 /// ```
-#[derive(Debug)]
 #[must_use]
 pub struct SkillFolders {
     name: Cow<'static, str>,
@@ -50,6 +50,7 @@ pub struct SkillFolders {
     kept_bodies: usize,
     is_required: bool,
     is_strict: bool,
+    clock: Arc<dyn Clock>,
     shared: Arc<Shared>,
     turnstile: Arc<Semaphore>,
 }
@@ -70,6 +71,7 @@ impl SkillFolders {
             kept_bodies: KEPT_BODIES,
             is_required: false,
             is_strict: false,
+            clock: Arc::new(SystemClock::default()),
             shared: Arc::new(Shared::new()),
             turnstile: Arc::new(Semaphore::new(1)),
         }
@@ -122,6 +124,12 @@ impl SkillFolders {
         self
     }
 
+    /// Sets the clock that says how old files are, in place of the system's: for tests.
+    pub fn clock(mut self, clock: Arc<dyn Clock>) -> Self {
+        self.clock = clock;
+        self
+    }
+
     /// Searches the roots now and tells all there is to tell: what [`load`](SkillSource::load) gives, with the skills as
     /// what they are. One scan runs at a time; dropping the future ends the scan.
     ///
@@ -137,6 +145,7 @@ impl SkillFolders {
             roots: self.ordered_roots(),
             kept_bodies: self.kept_bodies,
             is_strict: self.is_strict,
+            now: self.clock.now(),
             shared: Arc::clone(&self.shared),
         };
         let result = self.shared.files.run(move || {
@@ -189,6 +198,16 @@ impl SkillFolders {
         let is_project_first = self.scopes == ScopePrecedence::ProjectFirst;
         roots.sort_by_key(|root| root.is_of_project() != is_project_first);
         roots
+    }
+}
+
+impl fmt::Debug for SkillFolders {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("SkillFolders")
+            .field("name", &self.name)
+            .field("roots", &self.roots)
+            .finish_non_exhaustive()
     }
 }
 

@@ -9,7 +9,7 @@ mod header;
 mod metadata;
 mod name;
 mod needs;
-mod parse;
+mod parallel;
 mod read;
 mod repair;
 mod report;

@@ -2,9 +2,10 @@ use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
 use std::path::{Component, Path};
+use std::sync::Arc;
 
 use super::discover::{Found, MAIN, diagnostic, symlink_loop, unreadable};
-use super::handle::{Entry, EntryKind, Folder, OpenError, Stat};
+use super::handle::{Entry, EntryKind, FileKey, Folder, OpenError, Stat};
 use super::{Diagnostic, DiagnosticKind};
 use crate::skill::{Resource, ResourceKind};
 
@@ -14,6 +15,8 @@ pub(super) const MOST_LISTED: usize = 200;
 const MOST_FILES: usize = 10_000;
 /// The deepest folders below a skill's own that are looked into.
 const DEPTH: usize = 16;
+/// Whether a folder's times tell that a name in it came or went.
+const TELLING: bool = cfg!(unix);
 
 /// The files of a skill.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -39,19 +42,57 @@ impl Listing {
     }
 }
 
-/// Lists the files of a skill.
-pub(super) fn list(found: &Found<'_>) -> Listing {
+/// Says that the files of a skill are those that were listed, from the times of the folders they lie in.
+#[derive(Clone, Debug)]
+pub(super) struct Proof {
+    /// The folders below the skill's own, by path, each behind the one it lies in.
+    folders: Arc<[(String, FileKey)]>,
+}
+
+impl Proof {
+    /// Whether a folder whose own names did not change holds what it held.
+    pub(super) fn holds(&self, folder: &Folder, listing: &Listing) -> bool {
+        let is_same = |(path, key): &(String, FileKey)| {
+            let now = folder.stat(OsStr::new(path));
+            now.is_ok_and(|now| now.kind == EntryKind::Folder && now.key == *key)
+        };
+        let is_listed = |resource: &Resource| {
+            let now = folder.stat(OsStr::new(&*resource.path));
+            now.is_ok_and(|now| {
+                now.kind == EntryKind::File
+                    && now.key.size == resource.size
+                    && now.is_executable == resource.is_executable
+            })
+        };
+        self.folders.iter().all(is_same) && listing.resources.iter().all(is_listed)
+    }
+}
+
+/// Lists the files of a skill. `is_settled` says whether what has a key would have another one if it had been changed.
+/// There is a proof where times can be one.
+pub(super) fn list(
+    found: &Found<'_>,
+    is_settled: impl Fn(&FileKey) -> bool,
+) -> (Listing, Option<Proof>) {
     let mut lister = Lister {
         top: &found.spot.path,
         real: &found.spot.real,
         main: &found.main.name,
         files: Vec::new(),
+        folders: Vec::new(),
         seen: 0,
         is_cut: false,
         diagnostics: Vec::new(),
     };
     lister.add(found.folder, &found.entries, "", 0);
-    lister.finish()
+    let folders = std::mem::take(&mut lister.folders);
+    let listing = lister.finish();
+    let is_plain = listing.links.is_empty() && listing.diagnostics.is_empty();
+    let are_settled = folders.iter().all(|(_, key)| is_settled(key));
+    let proof = (TELLING && is_plain && are_settled).then(|| Proof {
+        folders: folders.into(),
+    });
+    (listing, proof)
 }
 
 /// A file that will be listed.
@@ -68,6 +109,7 @@ struct Lister<'a> {
     real: &'a Path,
     main: &'a OsStr,
     files: Vec<File>,
+    folders: Vec<(String, FileKey)>,
     seen: usize,
     /// Whether files were left out without being counted.
     is_cut: bool,
@@ -126,6 +168,14 @@ impl Lister<'_> {
                 return;
             }
         };
+        match inner.stat_self() {
+            Ok((_, stat)) => self.folders.push((path.to_owned(), stat.key)),
+            Err(error) => {
+                self.diagnostics
+                    .push(unreadable(&self.top.join(path), &error));
+                return;
+            }
+        }
         let mut entries = Vec::new();
         let room = MOST_FILES.saturating_sub(self.seen);
         let listed = inner.entries(|entry| {
@@ -221,7 +271,7 @@ impl Lister<'_> {
     }
 
     fn finish(mut self) -> Listing {
-        let key = |file: &File| std::sync::Arc::clone(&file.resource.path);
+        let key = |file: &File| Arc::clone(&file.resource.path);
         self.files
             .sort_unstable_by(|left, right| left.resource.path.cmp(&right.resource.path));
         self.files.dedup_by_key(|file| key(file));

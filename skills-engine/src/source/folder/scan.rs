@@ -5,43 +5,52 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
-use std::time::{Duration, SystemTime};
+use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
-use super::discover::{Cancelled, Found, MAIN, Walk, diagnostic, open_below, unreadable};
+use super::discover::{
+    Cancelled, Found, MAIN, Spot, Visit, Walk, diagnostic, open_below, unreadable,
+};
 use super::document::{MOST_BYTES, TOO_LARGE_HINT};
-use super::handle::{EntryKind, FileKey, Folder, OpenError};
+use super::handle::{EntryKind, FileKey, Folder, OpenError, Stat};
 use super::read::{Home, read_whole};
-use super::resources::{self, Listing};
+use super::resources::{self, Listing, Proof};
 use super::root::SkillRoot;
 use super::skill::{FolderSkill, Main, Place};
-use super::{Diagnostic, DiagnosticKind, parse};
+use super::{Diagnostic, DiagnosticKind};
+use crate::skill::Timestamp;
 
-/// How long a file must have been left alone before its times say that it was not changed: they are no finer than the
+/// How long something must have been left alone before its times say that it was not changed: they are no finer than the
 /// system's clock, and some file systems round them to seconds.
 const SETTLES: Duration = Duration::from_secs(2);
-/// Bytes and files that are read before they are parsed together.
-const BATCH_BYTES: usize = 16 << 20;
-const BATCH_FILES: usize = 2_048;
 
 /// What a scan remembers for the next one, by the folder's path.
 pub(super) type Known = HashMap<PathBuf, KnownFolder>;
 
-/// A folder as it was read last.
+/// A folder as it was looked at last.
 #[derive(Clone, Debug)]
 pub(super) struct KnownFolder {
-    main: Option<KnownMain>,
+    seen: Seen,
     /// The last skill that was made of it.
     pub(super) skill: Option<Arc<FolderSkill>>,
 }
 
+/// What a scan saw of a folder with a main file.
+#[derive(Clone, Debug)]
+struct Seen {
+    place: Arc<Place>,
+    /// The folder itself, when it would be another if something in it had come, gone or been renamed since.
+    key: Option<FileKey>,
+    listing: Arc<Listing>,
+    proof: Option<Proof>,
+    main: Option<SeenMain>,
+}
+
 /// A main file as it was read last.
 #[derive(Clone, Debug)]
-struct KnownMain {
+struct SeenMain {
     key: FileKey,
-    /// The folder's name, which its reading depends on.
-    name: String,
     /// Whether the file would have another key now if it had been changed since.
     is_settled: bool,
     /// Of the file's bytes.
@@ -51,22 +60,9 @@ struct KnownMain {
 
 /// A folder with a main file, as this scan found it.
 pub(super) struct Scanned {
-    pub(super) place: Place,
-    pub(super) listing: Arc<Listing>,
-    /// What was found before the main file was read.
-    before: Vec<Diagnostic>,
-    main: State,
-}
-
-enum State {
-    Known(KnownMain),
-    ToParse {
-        key: FileKey,
-        is_settled: bool,
-        bytes: Vec<u8>,
-    },
-    /// The main file was not read, for the reason that stands before.
-    Unread,
+    seen: Seen,
+    /// Why the main file was not read.
+    unread: Option<Diagnostic>,
 }
 
 /// All that a scan found.
@@ -79,25 +75,26 @@ pub(super) struct Scan {
 /// Searches the roots, in this order, and reads what changed since it was known.
 pub(super) fn scan<'r>(
     roots: impl Iterator<Item = &'r SkillRoot>,
+    now: Timestamp,
     known: &Known,
     room: &Arc<AtomicUsize>,
     cancelled: &AtomicBool,
 ) -> Result<Scan, Cancelled> {
-    let mut scanner = Scanner {
+    let settles = i64::try_from(SETTLES.as_nanos()).unwrap_or(i64::MAX);
+    let scanner = Scanner {
         known,
         room,
-        now: nanoseconds_now(),
-        folders: Vec::new(),
-        waiting: Vec::new(),
-        waiting_bytes: 0,
+        settled: now.0.saturating_mul(1_000_000).saturating_sub(settles),
     };
     let mut walk = Walk::new(cancelled);
+    let mut folders = Vec::new();
     for root in roots {
-        walk.root(root, &mut |found| scanner.visit(found))?;
+        let mut found = walk.root(root, &scanner)?;
+        found.sort_by(|left, right| left.place().path.cmp(&right.place().path));
+        folders.extend(found);
     }
-    scanner.parse();
     Ok(Scan {
-        folders: scanner.folders,
+        folders,
         diagnostics: walk.diagnostics,
         unknown: walk.unknown,
     })
@@ -106,16 +103,14 @@ pub(super) fn scan<'r>(
 struct Scanner<'a> {
     known: &'a Known,
     room: &'a Arc<AtomicUsize>,
-    /// When the scan began, in nanoseconds since 1970.
-    now: i64,
-    folders: Vec<Scanned>,
-    /// Positions of folders whose main files wait to be parsed.
-    waiting: Vec<usize>,
-    waiting_bytes: usize,
+    /// What was changed before this moment would have another key if it had been changed again.
+    settled: i64,
 }
 
-impl Scanner<'_> {
-    fn visit(&mut self, found: &Found<'_>) {
+impl Visit for Scanner<'_> {
+    type Made = Scanned;
+
+    fn visit(&self, found: &Found<'_>) -> Scanned {
         let spot = found.spot;
         let name = (spot.path.file_name().or_else(|| spot.real.file_name()))
             .map_or_else(String::new, |name| name.to_string_lossy().into_owned());
@@ -130,36 +125,54 @@ impl Scanner<'_> {
             main: (spot.real.clone(), found.main.name.clone()),
             shown: shown_path.to_string_lossy().into_owned(),
         };
-        let mut before = Vec::new();
-        if found.main.name != MAIN {
-            before.push(diagnostic(
-                DiagnosticKind::FilenameCase,
-                &shown_path,
-                format!("the file is not spelled `{MAIN}`"),
-                "rename it: other clients do not find it",
-            ));
-        }
-        let main = match self.main(found, &mut place, &shown_path) {
-            Ok(state) => state,
-            Err(diagnostic) => {
-                before.push(diagnostic);
-                State::Unread
-            }
+        let main = self.main(found, &mut place, &shown_path);
+        let (listing, proof) = resources::list(found, |key| self.is_settled(key));
+        let known = self.known.get(&spot.path).map(|known| &known.seen);
+        // What is the same is shared, which makes it quick to see.
+        let listing = match known {
+            Some(known) if *known.listing == listing => Arc::clone(&known.listing),
+            _ => Arc::new(listing),
         };
-        let listing = resources::list(found);
-        if let State::ToParse { bytes, .. } = &main {
-            self.waiting_bytes += bytes.len();
-            self.waiting.push(self.folders.len());
+        let place = match known {
+            Some(known) if *known.place == place => Arc::clone(&known.place),
+            _ => Arc::new(place),
+        };
+        let is_linked = found.main.kind == EntryKind::Link;
+        let key = (self.is_settled(&found.key) && !is_linked).then_some(found.key);
+        let (main, unread) = match main {
+            Ok(main) => (Some(main), None),
+            Err(diagnostic) => (None, Some(diagnostic)),
+        };
+        Scanned {
+            seen: Seen {
+                place,
+                key,
+                listing,
+                proof,
+                main,
+            },
+            unread,
         }
-        self.folders.push(Scanned {
-            place,
-            listing: Arc::new(listing),
-            before,
-            main,
-        });
-        if self.waiting_bytes >= BATCH_BYTES || self.waiting.len() >= BATCH_FILES {
-            self.parse();
+    }
+
+    fn visit_known(&self, spot: &Spot, folder: &Folder, stat: &Stat) -> Option<Scanned> {
+        let known = &self.known.get(&spot.path)?.seen;
+        let is_same = known.place.home.real == spot.real && known.key == Some(stat.key);
+        if !is_same || !known.proof.as_ref()?.holds(folder, &known.listing) {
+            return None;
         }
+        let main = known.main.as_ref()?;
+        let now = folder.stat(&known.place.main.1).ok()?;
+        (main.is_settled && main.key == now.key).then(|| Scanned {
+            seen: known.clone(),
+            unread: None,
+        })
+    }
+}
+
+impl Scanner<'_> {
+    fn is_settled(&self, key: &FileKey) -> bool {
+        key.modified.max(key.changed) < self.settled
     }
 
     /// Reads the main file, unless it is known.
@@ -168,7 +181,7 @@ impl Scanner<'_> {
         found: &Found<'_>,
         place: &mut Place,
         shown_path: &Path,
-    ) -> Result<State, Diagnostic> {
+    ) -> Result<SeenMain, Diagnostic> {
         let not_file = || {
             diagnostic(
                 DiagnosticKind::SkillMdNotFile,
@@ -193,117 +206,83 @@ impl Scanner<'_> {
             }
         };
         let name = &place.main.1;
-        let stat = folder.stat(name).map_err(|error| problem(error.into()))?;
-        let known = self
-            .known
-            .get(&place.path)
-            .and_then(|known| known.main.as_ref());
-        if let Some(known) = known
-            && known.is_settled
-            && known.key == stat.key
-            && known.name == place.name
-        {
-            return Ok(State::Known(known.clone()));
+        let known = self.known.get(&place.path).map(|known| &known.seen);
+        // The folder's name goes into the reading, and its path into what is told.
+        let known = known.filter(|known| known.place.name == place.name);
+        let known = known.and_then(|known| known.main.as_ref());
+        if let Some(known) = known.filter(|known| known.is_settled) {
+            let stat = folder.stat(name).map_err(|error| problem(error.into()))?;
+            if stat.key == known.key {
+                return Ok(known.clone());
+            }
         }
-        let too_large = |size: u64| {
-            diagnostic(
-                DiagnosticKind::FileTooLarge,
-                shown_path,
-                format!("the file has {size} bytes, {MOST_BYTES} are read"),
-                TOO_LARGE_HINT,
-            )
-        };
         let file = folder.file(name).map_err(problem)?;
         let key = file.stat.key;
         let bytes = read_whole(file, MOST_BYTES)
             .map_err(|error| unreadable(shown_path, &error))?
-            .ok_or_else(|| too_large(key.size))?;
-        let is_settled = {
-            let changed = key.modified.max(key.changed);
-            let settles = i64::try_from(SETTLES.as_nanos()).unwrap_or(i64::MAX);
-            changed < self.now.saturating_sub(settles)
+            .ok_or_else(|| {
+                diagnostic(
+                    DiagnosticKind::FileTooLarge,
+                    shown_path,
+                    format!("the file has {} bytes, {MOST_BYTES} are read", key.size),
+                    TOO_LARGE_HINT,
+                )
+            })?;
+        let digest: [u8; 32] = Sha256::digest(&bytes).into();
+        let read = match known {
+            Some(known) if known.digest == digest => known.read.clone(),
+            _ => Main::read(&bytes, &place.name, &place.shown, self.room).map(Arc::new),
         };
-        Ok(State::ToParse {
+        Ok(SeenMain {
             key,
-            is_settled,
-            bytes,
+            is_settled: self.is_settled(&key),
+            digest,
+            read,
         })
-    }
-
-    /// Parses what waits, on all processors when it is much.
-    fn parse(&mut self) {
-        let waiting = std::mem::take(&mut self.waiting);
-        self.waiting_bytes = 0;
-        let jobs: Vec<_> = waiting
-            .iter()
-            .filter_map(|&at| {
-                let Scanned { place, main, .. } = self.folders.get_mut(at)?;
-                match std::mem::replace(main, State::Unread) {
-                    State::ToParse {
-                        key,
-                        is_settled,
-                        bytes,
-                    } => Some((at, key, is_settled, bytes, place.clone())),
-                    other => {
-                        *main = other;
-                        None
-                    }
-                }
-            })
-            .collect();
-        let (known, room) = (self.known, self.room);
-        let parsed = parse::in_parallel(&jobs, |(_, key, is_settled, bytes, place)| {
-            let digest: [u8; 32] = Sha256::digest(bytes).into();
-            let known = known.get(&place.path).and_then(|known| known.main.as_ref());
-            let same = known.filter(|known| {
-                // Diagnostics name the file by its path, which is the same too.
-                known.digest == digest && known.name == place.name
-            });
-            let read = match same {
-                Some(same) => same.read.clone(),
-                None => Main::read(bytes, &place.name, &place.shown, room).map(Arc::new),
-            };
-            KnownMain {
-                key: *key,
-                name: place.name.clone(),
-                is_settled: *is_settled,
-                digest,
-                read,
-            }
-        });
-        for ((at, ..), main) in jobs.iter().zip(parsed) {
-            self.folders[*at].main = State::Known(main);
-        }
     }
 }
 
 impl Scanned {
+    pub(super) fn place(&self) -> &Arc<Place> {
+        &self.seen.place
+    }
+
+    pub(super) fn listing(&self) -> &Arc<Listing> {
+        &self.seen.listing
+    }
+
     /// What reading the main file came to, with all that was found about the folder but for its files.
     pub(super) fn read(&self) -> (Option<&Arc<Main>>, Vec<Diagnostic>) {
-        let mut diagnostics = self.before.clone();
-        let main = match &self.main {
-            State::Known(known) => match &known.read {
-                Ok(main) => {
-                    diagnostics.extend_from_slice(&main.diagnostics);
-                    Some(main)
-                }
-                Err(found) => {
-                    diagnostics.extend_from_slice(found);
-                    None
-                }
-            },
-            State::ToParse { .. } | State::Unread => None,
+        let mut diagnostics = Vec::new();
+        let place = &self.seen.place;
+        if !place.shown.ends_with(MAIN) {
+            diagnostics.push(Diagnostic::new(
+                DiagnosticKind::FilenameCase,
+                &*place.shown,
+                format!("the file is not spelled `{MAIN}`"),
+                "rename it: other clients do not find it",
+            ));
+        }
+        diagnostics.extend(self.unread.clone());
+        let main = match self.seen.main.as_ref().map(|main| &main.read) {
+            Some(Ok(main)) => {
+                diagnostics.extend_from_slice(&main.diagnostics);
+                Some(main)
+            }
+            Some(Err(found)) => {
+                diagnostics.extend_from_slice(found);
+                None
+            }
+            None => None,
         };
         (main, diagnostics)
     }
 
     /// What the next scan should know of it.
     pub(super) fn into_known(self, skill: Option<Arc<FolderSkill>>) -> (PathBuf, KnownFolder) {
-        let main = match self.main {
-            State::Known(main) => Some(main),
-            State::ToParse { .. } | State::Unread => None,
-        };
-        (self.place.path, KnownFolder { main, skill })
+        let path = self.seen.place.path.clone();
+        let seen = self.seen;
+        (path, KnownFolder { seen, skill })
     }
 }
 
@@ -315,7 +294,7 @@ fn follow_main(
 ) -> Result<Folder, Result<Diagnostic, OpenError>> {
     let link = found.spot.real.join(&found.main.name);
     let real = fs::canonicalize(link).map_err(|error| Err(error.into()))?;
-    let project = found.spot.project.as_ref();
+    let project = found.spot.project.as_deref();
     if project.is_some_and(|project| !real.starts_with(project)) {
         return Err(Ok(diagnostic(
             DiagnosticKind::SymlinkEscape,
@@ -333,11 +312,4 @@ fn follow_main(
         None => Folder::open(folder),
     };
     opened.map_err(Err)
-}
-
-fn nanoseconds_now() -> i64 {
-    let since = SystemTime::now().duration_since(SystemTime::UNIX_EPOCH);
-    since.map_or(0, |since| {
-        i64::try_from(since.as_nanos()).unwrap_or(i64::MAX)
-    })
 }

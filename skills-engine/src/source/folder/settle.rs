@@ -10,7 +10,7 @@ use super::root::SkillRoot;
 use super::scan::{Known, Scan, Scanned, scan};
 use super::skill::FolderSkill;
 use super::{Diagnostic, DiagnosticKind, Severity};
-use crate::skill::{BlockingPool, Skill as _, lock};
+use crate::skill::{BlockingPool, Skill as _, Timestamp, lock};
 use crate::source::{FailedSkill, ShadowedSkill};
 
 /// Threads that read files of one source: the scan has one of them.
@@ -43,6 +43,7 @@ pub(super) struct Job {
     pub(super) roots: Vec<SkillRoot>,
     pub(super) kept_bodies: usize,
     pub(super) is_strict: bool,
+    pub(super) now: Timestamp,
     pub(super) shared: Arc<Shared>,
 }
 
@@ -54,7 +55,7 @@ impl Job {
         );
         // Nobody else locks it: there is one scan at a time.
         let mut known = lock(&self.shared.known);
-        let scan = scan(self.roots.iter(), &known, &room, cancelled)?;
+        let scan = scan(self.roots.iter(), self.now, &known, &room, cancelled)?;
         let (report, next) = self.settle(scan, &known);
         *known = next;
         Ok(report)
@@ -79,10 +80,10 @@ impl Job {
         };
         for folder in folders {
             let before = known
-                .get(&folder.place.path)
+                .get(&folder.place().path)
                 .and_then(|known| known.skill.as_ref());
             let outcome = self.skill(&folder, before, &mut machine);
-            let place = folder.place.path.to_string_lossy().into_owned();
+            let place = folder.place().path.to_string_lossy().into_owned();
             let skill = match outcome.skill {
                 Ok(skill) => Some(skill),
                 Err(mut problems) => {
@@ -125,7 +126,7 @@ impl Job {
                 diagnostics,
             };
         };
-        diagnostics.extend_from_slice(&folder.listing.diagnostics);
+        diagnostics.extend_from_slice(&folder.listing().diagnostics);
         if self.is_strict {
             let mut problems: Vec<_> = diagnostics
                 .iter()
@@ -149,19 +150,19 @@ impl Job {
         if !unmet.is_empty() {
             diagnostics.push(diagnostic(
                 DiagnosticKind::RequirementsUnmet,
-                &folder.place.path,
+                &folder.place().path,
                 format!("the skill needs {}, and is not offered", unmet.join(", ")),
                 "see to what is missing, then refresh the skills",
             ));
         }
         let same =
-            before.filter(|before| before.is_of(main, &folder.listing, &folder.place, &unmet));
+            before.filter(|before| before.is_of(main, folder.listing(), folder.place(), &unmet));
         let skill = match same {
             Some(same) => Arc::clone(same),
             None => Arc::new(FolderSkill::new(
                 Arc::clone(main),
-                Arc::clone(&folder.listing),
-                folder.place.clone(),
+                Arc::clone(folder.listing()),
+                Arc::clone(folder.place()),
                 unmet,
                 self.shared.files.clone(),
             )),

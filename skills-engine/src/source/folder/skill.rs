@@ -23,7 +23,7 @@ pub struct FolderSkill {
     main: Arc<Main>,
     definition: SkillDefinition,
     listing: Arc<Listing>,
-    place: Place,
+    place: Arc<Place>,
     files: BlockingPool,
 }
 
@@ -101,7 +101,7 @@ impl FolderSkill {
     pub(super) fn new(
         main: Arc<Main>,
         listing: Arc<Listing>,
-        place: Place,
+        place: Arc<Place>,
         unmet: Vec<String>,
         files: BlockingPool,
     ) -> Self {
@@ -142,13 +142,13 @@ impl FolderSkill {
     pub(super) fn is_of(
         &self,
         main: &Arc<Main>,
-        listing: &Listing,
-        place: &Place,
+        listing: &Arc<Listing>,
+        place: &Arc<Place>,
         unmet: &[String],
     ) -> bool {
         Arc::ptr_eq(&self.main, main)
-            && *self.listing == *listing
-            && self.place == *place
+            && Arc::ptr_eq(&self.listing, listing)
+            && Arc::ptr_eq(&self.place, place)
             && self.definition.unmet == unmet
     }
 
@@ -199,7 +199,7 @@ impl SkillContent for FolderSkill {
             let text = Arc::clone(&body.text);
             return Box::pin(async { Ok(text) });
         }
-        let place = self.place.clone();
+        let place = Arc::clone(&self.place);
         let digest = self.main.digest;
         Box::pin(self.file_work(move || body_again(&place, digest)))
     }
@@ -218,12 +218,12 @@ impl SkillContent for FolderSkill {
         offset: u64,
         limit: usize,
     ) -> BoxFuture<'a, Result<ResourcePart, Fault>> {
-        let home = self.place.home.clone();
+        let place = Arc::clone(&self.place);
         let path = path.to_owned();
         let listing = Arc::clone(&self.listing);
         Box::pin(self.file_work(move || match listing.real_path(&path) {
-            Some(real) => home.read(&path, real, offset, limit),
-            None => Err(home.refusal(&path)),
+            Some(real) => place.home.read(&path, real, offset, limit),
+            None => Err(place.home.refusal(&path)),
         }))
     }
 

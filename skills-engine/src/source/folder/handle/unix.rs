@@ -50,8 +50,14 @@ impl Folder {
     }
 
     pub(in crate::source::folder) fn id(&self) -> io::Result<FolderId> {
-        let (device, number) = stat_of(&self.dir.stat()?).key.number;
-        Ok(FolderId(device, number))
+        Ok(self.stat_self()?.0)
+    }
+
+    /// Which folder it is, and what it is.
+    pub(in crate::source::folder) fn stat_self(&self) -> io::Result<(FolderId, Stat)> {
+        let stat = stat_of(&self.dir.stat()?);
+        let (device, number) = stat.key.number;
+        Ok((FolderId(device, number), stat))
     }
 
     /// All names in the folder, in no order, as long as `take` wants more.

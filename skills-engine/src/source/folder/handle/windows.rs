@@ -24,7 +24,7 @@ const EPOCH: u64 = 116_444_736_000_000_000;
 #[derive(Debug)]
 pub(in crate::source::folder) struct Folder {
     path: PathBuf,
-    _held: File,
+    held: File,
 }
 
 impl Folder {
@@ -41,13 +41,18 @@ impl Folder {
     fn hold(path: PathBuf) -> Result<Self, OpenError> {
         let held = open(&path)?;
         match kind_of(&held.metadata()?) {
-            EntryKind::Folder => Ok(Self { path, _held: held }),
+            EntryKind::Folder => Ok(Self { path, held }),
             other => Err(OpenError::Is(other)),
         }
     }
 
     pub(in crate::source::folder) fn id(&self) -> io::Result<FolderId> {
         fs::canonicalize(&self.path).map(FolderId)
+    }
+
+    /// Which folder it is, and what it is.
+    pub(in crate::source::folder) fn stat_self(&self) -> io::Result<(FolderId, Stat)> {
+        Ok((self.id()?, stat_of(&self.held.metadata()?)))
     }
 
     /// All names in the folder, in no order, as long as `take` wants more.
