@@ -4,6 +4,8 @@
     reason = "what tests share stops at the first surprise"
 )]
 
+pub mod corpus;
+
 use std::panic::Location;
 use std::time::{Duration, Instant};
 

@@ -2,6 +2,10 @@
 
 mod bounds;
 mod cases;
+#[allow(unreachable_pub, reason = "the black-box tests have it, too")]
+#[path = "../../../../tests/corpus.rs"]
+mod corpus;
+mod corpus_read;
 mod documents;
 mod fields;
 mod names;
