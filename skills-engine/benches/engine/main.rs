@@ -8,6 +8,8 @@ mod fixture;
 #[cfg(feature = "folders")]
 mod folders;
 mod governed;
+#[cfg(feature = "folders")]
+mod header;
 mod linked;
 mod search;
 
