@@ -85,7 +85,7 @@ kinds! {
     /// A project that the user does not trust was not read.
     ProjectUntrusted = "project-untrusted", Warning, false;
     /// A scan has more folders, or a folder more names, than are looked at.
-    ScanLimit = "scan-limit", Error, false;
+    ScanLimit = "scan-limit", Error, true;
     /// A file or folder cannot be read.
     Unreadable = "unreadable", Error, true;
     /// A link leads nowhere.
