@@ -116,7 +116,7 @@ async fn a_small_budget_shortens_then_names_then_leaves_out_and_says_so() {
         }
         engine.audit().flush().await;
         let records = engine.audit_ring().unwrap().records();
-        let records = records
+        let mut records = records
             .iter()
             .map(|it| serde_json::from_slice::<Value>(it.bytes()).unwrap());
         let view = records.rfind(|it| it["kind"] == "view").unwrap();

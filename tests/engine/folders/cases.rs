@@ -198,8 +198,11 @@ fn cases() -> Vec<Case> {
     folders.iter().map(|folder| Case::load(folder)).collect()
 }
 
+/// Skills with their files, diagnostics, and what was left out.
+type Verdict = (Vec<(String, Vec<String>)>, Vec<String>, Vec<String>);
+
 /// What a report says, without the values that hold it.
-fn verdict(report: &FolderReport) -> (Vec<(String, Vec<String>)>, Vec<String>, Vec<String>) {
+fn verdict(report: &FolderReport) -> Verdict {
     let skill = |skill: &Arc<FolderSkill>| {
         let listed = resources(skill).into_iter().map(str::to_owned);
         (skill.definition().id.to_string(), listed.collect())

@@ -89,21 +89,21 @@ async fn se4_each_change_in_an_old_folder_is_seen() {
         let same = scan(&folders).await;
         assert!(Arc::ptr_eq(only(&first), only(&same)), "{name}");
         change(&scratch);
-        let changed = scan(&folders).await;
-        let changed = only(&changed);
-        assert!(!Arc::ptr_eq(only(&first), changed), "{name}");
+        let second = scan(&folders).await;
+        let edited = only(&second);
+        assert!(!Arc::ptr_eq(only(&first), edited), "{name}");
         // It is what a source that knows nothing of before finds.
         let fresh = scan(&late(&scratch)).await;
         let fresh = only(&fresh);
         assert_eq!(
-            changed.definition().description,
+            edited.definition().description,
             fresh.definition().description,
             "{name}"
         );
-        assert_eq!(content(changed).digest(), content(fresh).digest(), "{name}");
-        assert_eq!(resources(changed), resources(fresh), "{name}");
+        assert_eq!(content(edited).digest(), content(fresh).digest(), "{name}");
+        assert_eq!(resources(edited), resources(fresh), "{name}");
         assert_eq!(
-            content(changed).resources(),
+            content(edited).resources(),
             content(fresh).resources(),
             "{name}"
         );

@@ -16,9 +16,7 @@ async fn se4_a_root_that_is_missing_or_a_file_is_told_and_the_others_load() {
     scratch.skill("skills/notes", "notes", "Takes notes.");
     scratch.put("file", "no folder");
     let roots = ["none", "file", "file/below", "skills"].map(|root| scratch.at(root));
-    let folders = roots
-        .iter()
-        .fold(SkillFolders::new(), |folders, root| folders.user(root));
+    let folders = roots.iter().fold(SkillFolders::new(), SkillFolders::user);
     let report = folders.scan().await.unwrap();
     assert_eq!(names(&report), ["notes"]);
     let told: Vec<_> = report
@@ -262,7 +260,7 @@ async fn se4_a_folder_that_cannot_be_looked_into_loses_nothing() {
     let group = scratch.at("skills/group");
     let folders = scratch.user("skills");
     assert_eq!(names(&folders.scan().await.unwrap()), ["notes"]);
-    set_permissions(&group, Permissions::from_mode(0)).unwrap();
+    set_permissions(&group, Permissions::from_mode(0o0)).unwrap();
     if std::fs::read_dir(&group).is_ok() {
         return; // whoever runs this test may read everything
     }
