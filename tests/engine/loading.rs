@@ -409,3 +409,37 @@ async fn what_was_given_and_read_stands_in_the_audit_trail() {
     assert_eq!(read[0]["fields"]["path"], "references/steps.md");
     assert_eq!(read[0]["fields"]["bytes"], 22);
 }
+
+#[tokio::test]
+async fn the_host_reads_what_is_listed_and_nothing_else() {
+    let engine = engine(|builder| builder.with_skill(notes().build().unwrap())).await;
+    let registry = engine.registry();
+    let ids: Vec<_> = registry
+        .list()
+        .map(|skill| &*skill.definition().id)
+        .collect();
+    assert_eq!(ids, ["deploy", "notes", "psl-skill"]);
+    assert!(registry.get("skill-loader").is_none());
+    let paths: Vec<_> = registry
+        .resources("deploy")
+        .iter()
+        .map(|file| &*file.path)
+        .collect();
+    assert_eq!(
+        paths,
+        ["assets/logo.png", "references/steps.md", "scripts/run.sh"]
+    );
+    let part = registry
+        .read_resource("deploy", "scripts/run.sh", 2, 4)
+        .await
+        .unwrap();
+    assert_eq!((&*part.bytes, part.total), (&b"/bin"[..], 10));
+    for (skill, path, code) in [
+        ("deploy", "../../etc/passwd", Code::InvalidArguments),
+        ("notes", "readme.md", Code::InvalidArguments),
+        ("other", "readme.md", Code::UnknownSkill),
+    ] {
+        let refused = registry.read_resource(skill, path, 0, 9).await.unwrap_err();
+        assert_eq!(refused.code, code, "{refused}");
+    }
+}

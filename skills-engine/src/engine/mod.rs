@@ -80,6 +80,7 @@ pub use self::turn::Turn;
 pub use self::turn_view::{TurnView, ViewChange};
 pub use self::view::{Prompt, View, ViewTool};
 use crate::audit::{AuditLog, MemoryRing};
+use crate::registry::Registry;
 use crate::session::Explanation;
 use crate::skill::{Code, Fault, Principal, SessionId, Skill, SkillType, shown};
 
@@ -90,6 +91,25 @@ pub struct Engine {
     ring: Option<Arc<MemoryRing>>,
     report: Arc<BuildReport>,
     settings: Arc<SettingsReport>,
+}
+
+/// The registry of an engine, as it was when it was asked for.
+#[derive(Clone)]
+pub struct CurrentRegistry(Arc<epoch::Epoch>);
+
+impl std::ops::Deref for CurrentRegistry {
+    type Target = Registry;
+
+    fn deref(&self) -> &Registry {
+        &self.0.registry
+    }
+}
+
+impl fmt::Debug for CurrentRegistry {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let ids = self.list().map(|skill| &skill.definition().id);
+        formatter.debug_set().entries(ids).finish()
+    }
 }
 
 impl Engine {
@@ -198,6 +218,12 @@ impl Engine {
     #[must_use]
     pub fn skills(&self) -> Vec<Arc<dyn Skill>> {
         self.inner.epoch().registry.list().cloned().collect()
+    }
+
+    /// The registry that turns go by which begin now. It stays as it is, whatever a refresh does.
+    #[must_use]
+    pub fn registry(&self) -> CurrentRegistry {
+        CurrentRegistry(self.inner.epoch())
     }
 
     /// Says why the model of a session can see a member of a skill, or why not.

@@ -358,6 +358,12 @@ impl Turn {
             .record(engine.event(cell, Actor::Model, kind).turn(*id));
     }
 
+    /// Whether there is a tool with a name on the wire, seen or not.
+    #[cfg(any(test, feature = "testing"))]
+    pub(crate) fn knows_tool(&self, name: &str) -> bool {
+        self.core.find_tool(name).is_some()
+    }
+
     /// Opens a skill until the turn ends, as the host.
     ///
     /// # Errors

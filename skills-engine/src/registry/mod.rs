@@ -12,7 +12,10 @@ pub use self::build::BuildError;
 pub(crate) use self::build::whence;
 use self::index::AddressIndex;
 pub(crate) use self::member::{MemberRange, RegisteredAttribute, RegisteredTool};
-use crate::skill::{Instance, Level, Skill, SkillContent, SkillDefinition, SkillType};
+use crate::skill::{
+    Code, Fault, Instance, Level, Resource, ResourcePart, Skill, SkillContent, SkillDefinition,
+    SkillType, shown,
+};
 
 /// The position of a skill in its registry.
 pub(crate) type SkillIndex = u32;
@@ -125,6 +128,56 @@ impl Registry {
     pub fn get(&self, id: &str) -> Option<&Arc<dyn Skill>> {
         let found = self.find(id).filter(|(_, skill)| !skill.is_built_in);
         found.map(|(_, registered)| &registered.skill)
+    }
+
+    /// The files of a skill, by path; none for a skill that has none, or that there is not.
+    #[must_use]
+    pub fn resources(&self, id: &str) -> &[Resource] {
+        let content = self.get(id).and_then(|skill| skill.content());
+        content.map_or(&[], |content| content.resources())
+    }
+
+    /// Reads a part of a file of a skill, at most `limit` bytes from the byte `offset` on. For the host itself: it asks
+    /// for no session and no level, but for nothing beside the files that are listed either.
+    ///
+    /// # Errors
+    ///
+    /// `unknown_skill`; those of [`SkillContent::read`](crate::skill::SkillContent::read), among them
+    /// `invalid_arguments`, with the reason, for a path that is not listed.
+    pub async fn read_resource(
+        &self,
+        id: &str,
+        path: &str,
+        offset: u64,
+        limit: usize,
+    ) -> Result<ResourcePart, Fault> {
+        let skill = self.get(id).ok_or_else(|| {
+            let id = shown(id, 64);
+            Fault::new(
+                Code::UnknownSkill,
+                format!("there is no skill `{id}`. Use an id of `list`"),
+            )
+        })?;
+        let refused = |what: &str| {
+            let (id, path) = (shown(id, 64), shown(path, 128));
+            Fault::new(
+                Code::InvalidArguments,
+                format!("`{path}` {what} `{id}`. Use a path of `resources`"),
+            )
+        };
+        let Some(content) = skill.content() else {
+            return Err(refused("cannot be a file of"));
+        };
+        let listed = content.resources();
+        if listed
+            .binary_search_by(|file| (*file.path).cmp(path))
+            .is_err()
+        {
+            // It is asked for the reason; whatever it answers, nothing of it is handed on.
+            let reason = content.read(path, 0, 0).await.err();
+            return Err(reason.unwrap_or_else(|| refused("is not among the files of")));
+        }
+        content.read(path, offset, limit).await
     }
 
     /// The instance of an annotated type.

@@ -141,7 +141,8 @@ impl HarnessSession {
             skill.definition().id == *self.skill
                 && skill.tools().iter().any(|own| own.definition.name == tool)
         });
-        if has_tool || !tool.contains("__") {
+        let is_bare = || !tool.contains("__") && !self.turn.knows_tool(tool);
+        if has_tool || is_bare() {
             wire_name(&self.skill, tool)
         } else {
             tool.to_owned()
