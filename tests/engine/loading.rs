@@ -376,7 +376,7 @@ async fn a_profile_names_tools_and_parameters() {
     let loaded = json(&loaded);
     assert_eq!(loaded["name"], "deploy");
     assert_eq!(loaded["availableResources"][0], "assets/logo.png");
-    let wrong = answer(&mut turn, "loadSkillTool", r#"{"nam":"deploy"}"#).await;
+    let wrong = answer(&mut turn, "loadSkillTool", r#"{"names":"deploy"}"#).await;
     assert!(wrong.contains("did you mean `name`?"), "{wrong}");
     assert_eq!(
         offered(&mut turn).await,

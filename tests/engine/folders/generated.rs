@@ -6,7 +6,7 @@ use super::scratch::{Scratch, main_file};
 pub(super) fn generate(case: &str, scratch: &Scratch) -> bool {
     match case.split_once('-').map_or(case, |(number, _)| number) {
         "h35" => {
-            let text = b"---\nname: old-bytes\ndescription: Pr\xe9par\xe9 sur un vieux poste\n---\nCorps.\n";
+            let text = b"---\nname: old-bytes\ndescription: Pr\xe9par\xe9 sur un vieux poste\n---\nCorps.\n"; // misspelled on purpose
             scratch.put("input/old-bytes/SKILL.md", text);
         }
         "h36" => {
