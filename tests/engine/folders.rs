@@ -4,6 +4,7 @@ mod cases;
 mod changes;
 mod content;
 mod generated;
+mod loading;
 mod needs;
 mod reads;
 mod refresh;

@@ -2,6 +2,7 @@ use super::approval::nobody;
 use super::call::ToolCall;
 use super::turn::Turn;
 use super::turn_core::TurnCore;
+use crate::prompt::ProfileTool;
 use crate::registry::ToolIndex;
 use crate::session::{Decision, least};
 use crate::skill::{Code, Fault, Level, Timestamp, nearest, shown};
@@ -42,13 +43,18 @@ impl Turn {
             .as_ref()
             .is_some_and(|last| !last.view.shows(tool))
         {
-            return Err(Fault::new(
-                Code::Hidden,
+            let message = if skill.is_built_in() {
+                format!(
+                    "`{}` is there now, but you have not seen it yet. Call it in the next step",
+                    call.name
+                )
+            } else {
                 format!(
                     "`{}` is open now, but you have not seen its tools yet. Call it in the next step",
                     skill.id
-                ),
-            ));
+                )
+            };
+            return Err(Fault::new(Code::Hidden, message));
         }
         if definition.requires_approval && engine.approvals.is_none() {
             return Err(nobody(&format!("`{}`", call.name)));
@@ -103,7 +109,15 @@ impl Turn {
     /// Says what to do about a tool that is not open.
     fn hidden(&self, tool: ToolIndex, have: Level, need: Level) -> Fault {
         let TurnCore { cell, epoch, .. } = &*self.core;
-        let id = &epoch.registry.skill(self.core.tool(tool).skill).id;
+        let skill = epoch.registry.skill(self.core.tool(tool).skill);
+        if skill.is_built_in() {
+            let load = epoch.listing.profile().tool(ProfileTool::Load);
+            return Fault::new(
+                Code::Hidden,
+                format!("no skill with files is open; open one with {load} first"),
+            );
+        }
+        let id = &skill.id;
         let (state, access) = cell.standing();
         let (facts, member, has_control) = self.core.tool_facts(access.as_ref(), tool);
         let ceiling = least(facts.ceiling(&state.standing(id)), member.ceiling);
