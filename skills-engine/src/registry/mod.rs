@@ -142,7 +142,7 @@ impl Registry {
     ///
     /// # Errors
     ///
-    /// `unknown_skill`; those of [`SkillContent::read`](crate::skill::SkillContent::read), among them
+    /// `unknown_skill`; those of [`SkillContent::read`], among them
     /// `invalid_arguments`, with the reason, for a path that is not listed.
     pub async fn read_resource(
         &self,
