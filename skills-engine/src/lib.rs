@@ -69,7 +69,8 @@
 //! | `macros` (default) | `#[skill]`, `#[skill_attribute]`, `#[skill_tool]` |
 //! | `settings` (default) | [`Settings`](engine::settings) from TOML files and variables |
 //! | `folders` (default) | reading of skills in folders with a `SKILL.md`; search without regard to accents |
-//! | `tokens` | [a tokenizer](prompt::Tokenizer) for budgets, in place of characters |
+//! | `watch` | an engine that refreshes by itself when folders of skills change |
+//! | `tokens` | a tokenizer (`prompt::Tokenizer`) for budgets, in place of characters |
 //! | `testing` | a probe and a harness for tests of skills, a manual clock, and a contract suite for stores of others |
 #![forbid(unsafe_code)]
 

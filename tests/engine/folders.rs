@@ -10,3 +10,4 @@ mod reads;
 mod refresh;
 mod roots;
 mod scratch;
+mod watched;

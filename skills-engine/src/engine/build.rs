@@ -10,7 +10,7 @@ use super::governance::Governance;
 use super::inner::EngineInner;
 use super::intake::shadow;
 use super::reaper::reap;
-use super::refresh::{Skills, Sources, add_loader, load, revision};
+use super::refresh::{Skills, Sources, add_loader, follow, load, revision};
 use super::report::BuildReport;
 use super::sessions::Sessions;
 use super::settled::Settled;
@@ -86,6 +86,7 @@ impl EngineBuilder {
             telling,
             search,
             loading,
+            told,
             approvals,
             policy,
             sources,
@@ -98,6 +99,7 @@ impl EngineBuilder {
             loaded.skills,
             revision,
             telling.clone(),
+            told,
         );
         let ring = sinks.is_empty().then(|| Arc::new(MemoryRing::default()));
         sinks.extend(ring.clone().map(|ring| ring as Arc<dyn AuditSink>));
@@ -139,6 +141,7 @@ impl EngineBuilder {
             incarnations: AtomicU64::new(1),
             quiet: tokio::sync::Notify::new(),
         });
+        follow(&inner);
         tokio::spawn(reap(Arc::downgrade(&inner), clock, every));
         Ok(Engine {
             inner,

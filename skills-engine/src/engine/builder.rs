@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::approval::ApprovalHandler;
 use super::load::{BinaryFiles, BodyDelivery, Loading};
+use super::refresh::{RefreshReport, Told};
 use super::search::{Bm25Search, SkillSearch};
 use super::settings::Settings;
 use super::telling::Telling;
@@ -44,6 +45,7 @@ pub struct EngineBuilder {
     pub(super) telling: Telling,
     pub(super) search: Arc<dyn SkillSearch>,
     pub(super) loading: Loading,
+    pub(super) told: Option<Told>,
     pub(super) roles: Vec<(String, Role)>,
     pub(super) control: Option<PslControl>,
     pub(super) policy: Arc<dyn PslPolicy>,
@@ -75,6 +77,7 @@ impl Default for EngineBuilder {
             telling: Telling::standard(),
             search: Arc::new(Bm25Search::default()),
             loading: Loading::default(),
+            told: None,
             roles: Vec::new(),
             control: None,
             policy: Arc::new(StandardPolicy::default()),
@@ -293,6 +296,13 @@ impl EngineBuilder {
     /// as it likes, unless a profile has another format than [`Skills`](crate::prompt::CatalogueFormat::Skills).
     pub fn catalogue_budget(mut self, budget: TokenBudget) -> Self {
         self.telling.budget = budget;
+        self
+    }
+
+    /// Sets who is told what each refresh did, those included that an engine makes by itself. It is called while the
+    /// refresh ends, so it must be quick.
+    pub fn on_refresh(mut self, told: impl Fn(&RefreshReport) + Send + Sync + 'static) -> Self {
+        self.told = Some(Arc::new(told));
         self
     }
 

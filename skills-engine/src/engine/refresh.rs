@@ -1,11 +1,13 @@
 use std::fmt;
-use std::panic::AssertUnwindSafe;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, PoisonError, Weak};
+use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use tokio::sync::Notify;
+use tokio::task::AbortHandle;
 
 use super::Engine;
 use super::epoch::Epoch;
@@ -53,7 +55,12 @@ pub(super) struct Sources {
     /// Told when a refresh has ended.
     refreshed: Notify,
     telling: Telling,
+    told: Option<Told>,
+    followers: Followers,
 }
+
+/// Who is told what each refresh did.
+pub(super) type Told = Arc<dyn Fn(&RefreshReport) + Send + Sync>;
 
 impl Sources {
     pub(super) fn new(
@@ -63,6 +70,7 @@ impl Sources {
         loaded: Vec<Skills>,
         revision: u64,
         telling: Telling,
+        told: Option<Told>,
     ) -> Self {
         Self {
             all: sources,
@@ -73,6 +81,8 @@ impl Sources {
             revision: AtomicU64::new(revision),
             refreshed: Notify::new(),
             telling,
+            told,
+            followers: Followers::default(),
         }
     }
 }
@@ -92,6 +102,49 @@ pub(super) async fn load(
             "it gave no answer within {} seconds; raise `source_timeout`, or see to the source",
             limits.source_timeout.as_secs_f64()
         )),
+    }
+}
+
+/// How long it is waited after a change for others that belong to it.
+const SETTLES: Duration = Duration::from_millis(250);
+
+/// Refreshes an engine whenever a source says that something changed, until the engine goes.
+pub(super) fn follow(engine: &Arc<EngineInner>) {
+    let sources = engine.sources.all.iter();
+    for source in sources.filter(|source| source.changed().is_some()) {
+        let task = refresh_after_changes(
+            Arc::downgrade(engine),
+            Arc::clone(source),
+            Arc::clone(&engine.clock),
+        );
+        lock(&engine.sources.followers.0).push(tokio::spawn(task).abort_handle());
+    }
+}
+
+async fn refresh_after_changes(
+    engine: Weak<EngineInner>,
+    source: Arc<dyn SkillSource>,
+    clock: Arc<dyn Clock>,
+) {
+    while let Some(changed) = source.changed() {
+        changed.await;
+        clock.sleep(SETTLES).await;
+        let Some(engine) = engine.upgrade() else {
+            return;
+        };
+        engine.refresh_in_turn().await;
+    }
+}
+
+/// Tasks that end with their engine.
+#[derive(Default)]
+struct Followers(Mutex<Vec<AbortHandle>>);
+
+impl Drop for Followers {
+    fn drop(&mut self) {
+        for task in lock(&self.0).drain(..) {
+            task.abort();
+        }
     }
 }
 
@@ -129,11 +182,17 @@ impl EngineInner {
     /// Asks the sources anew where they say themselves that something changed.
     pub(super) async fn refresh_if_changed(&self) {
         let sources = &self.sources;
-        while revision(&sources.all) != sources.revision.load(Ordering::Acquire) {
-            let mut finished = pin!(sources.refreshed.notified());
+        if revision(&sources.all) != sources.revision.load(Ordering::Acquire) {
+            self.refresh_in_turn().await;
+        }
+    }
+
+    /// Asks the sources anew, after one that runs already.
+    async fn refresh_in_turn(&self) {
+        loop {
+            let mut finished = pin!(self.sources.refreshed.notified());
             finished.as_mut().enable();
             match self.refresh(Actor::System, None).await {
-                // One that runs already may have begun before the change.
                 Err(fault) if fault.code == Code::Conflict => finished.await,
                 Ok(_) => return,
                 Err(fault) => {
@@ -156,6 +215,10 @@ impl EngineInner {
         let refreshed = self.refresh_all(actor, by).await;
         // Not when it was dropped: then the next turn asks again.
         self.sources.revision.store(asked_at, Ordering::Release);
+        if let (Ok(report), Some(told)) = (&refreshed, &self.sources.told) {
+            // What the host does with it must not fail the refresh.
+            let _ = catch_unwind(AssertUnwindSafe(|| told(report)));
+        }
         refreshed
     }
 

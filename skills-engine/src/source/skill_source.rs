@@ -36,6 +36,12 @@ pub trait SkillSource: Send + Sync + 'static {
         0
     }
 
+    /// Completes once something changed after the source was asked last; an engine then waits for a quarter of a second,
+    /// so that one change of many files is one, and refreshes by itself. `None` for a source that does not tell.
+    fn changed(&self) -> Option<BoxFuture<'static, ()>> {
+        None
+    }
+
     /// What becomes of a skill whose id a skill of another source has, too.
     fn precedence(&self) -> Precedence {
         Precedence::Equal

@@ -10,6 +10,8 @@ use super::discover::Cancelled;
 use super::root::{ScopePrecedence, SkillRoot};
 use super::settle::{Job, Shared};
 use super::skill::FolderSkill;
+#[cfg(feature = "watch")]
+use super::watch::Watch;
 use super::{Diagnostic, DiagnosticKind};
 use crate::skill::{BoxFuture, Clock, Code, Fault, PoolError, Skill, SystemClock};
 use crate::source::{FailedSkill, Loaded, Precedence, ShadowedSkill, SkillSource};
@@ -53,6 +55,8 @@ pub struct SkillFolders {
     clock: Arc<dyn Clock>,
     shared: Arc<Shared>,
     turnstile: Arc<Semaphore>,
+    #[cfg(feature = "watch")]
+    watch: Option<Arc<Watch>>,
 }
 
 impl Default for SkillFolders {
@@ -74,6 +78,8 @@ impl SkillFolders {
             clock: Arc::new(SystemClock::default()),
             shared: Arc::new(Shared::new()),
             turnstile: Arc::new(Semaphore::new(1)),
+            #[cfg(feature = "watch")]
+            watch: None,
         }
     }
 
@@ -117,6 +123,17 @@ impl SkillFolders {
         self
     }
 
+    /// Watches the roots: an engine then refreshes by itself a quarter of a second after something changed below them. A
+    /// root that is missing is watched for, and one that goes may come back.
+    ///
+    /// Where the operating system cannot watch, or not so many folders, a warning says so, and a refresh of the engine
+    /// finds what changed.
+    #[cfg(feature = "watch")]
+    pub fn watch(mut self) -> Self {
+        self.watch = Some(Arc::new(Watch::new()));
+        self
+    }
+
     /// Sets how many bytes of bodies stay in memory, 32 MiB unless told otherwise. Others are read when they are needed,
     /// and must then be what they were when they were listed.
     pub fn kept_bodies(mut self, bytes: usize) -> Self {
@@ -148,9 +165,20 @@ impl SkillFolders {
             now: self.clock.now(),
             shared: Arc::clone(&self.shared),
         };
+        #[cfg(feature = "watch")]
+        let watch = self.watch.clone();
         let result = self.shared.files.run(move || {
             // Held until the scan has ended, also when nobody waits for it any more.
             let _permit = permit;
+            #[cfg(feature = "watch")]
+            if let Some(watch) = watch {
+                let roots: Vec<_> = job
+                    .roots
+                    .iter()
+                    .map(|root| root.path().to_owned())
+                    .collect();
+                watch.begin(&roots);
+            }
             job.run(&flag)
         });
         let report = match result.await {
@@ -226,6 +254,11 @@ impl SkillSource for SkillFolders {
 
     fn precedence(&self) -> Precedence {
         Precedence::External
+    }
+
+    #[cfg(feature = "watch")]
+    fn changed(&self) -> Option<BoxFuture<'static, ()>> {
+        Some(self.watch.as_ref()?.changed())
     }
 }
 

@@ -20,6 +20,8 @@ mod settle;
 mod skill;
 #[cfg(test)]
 mod tests;
+#[cfg(feature = "watch")]
+mod watch;
 mod yaml;
 
 pub use self::document::{Document, Read, read_document};
