@@ -297,6 +297,35 @@ async fn se4_strict_turns_what_a_validator_refuses_into_failures() {
 }
 
 #[tokio::test]
+async fn se4_a_name_that_no_record_could_hold_is_refused() {
+    let scratch = Scratch::new();
+    scratch.skill("skills/long", &"a".repeat(1_024), "Long, but usable.");
+    scratch.skill("skills/longer", &"b".repeat(1_025), "Too long.");
+    let report = scratch.user("skills").scan().await.unwrap();
+    assert_eq!(names(&report), ["a".repeat(1_024)]);
+    let [failed] = &report.failed[..] else {
+        panic!("{:?}", report.failed);
+    };
+    assert!(failed.problems[0].contains("shorter"), "{failed}");
+    assert!(failed.to_string().len() < 500, "{failed}");
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn se4_more_diagnostics_than_anybody_reads_are_counted() {
+    let scratch = Scratch::new();
+    scratch.skill("skills/notes", "notes", "Takes notes.");
+    for number in 0..10_005 {
+        scratch.link("nowhere", &format!("skills/{number}"));
+    }
+    let report = scratch.user("skills").scan().await.unwrap();
+    assert_eq!(names(&report), ["notes"]);
+    assert_eq!(report.diagnostics.len(), 10_001);
+    let last = report.diagnostics.last().unwrap().to_string();
+    assert!(last.contains("5 more diagnostics are left out"), "{last}");
+}
+
+#[tokio::test]
 async fn se4_no_skill_at_all_is_no_failure() {
     let scratch = Scratch::new();
     scratch.put("skills/README.md", "nothing here");

@@ -1,10 +1,11 @@
 use std::collections::BTreeMap;
 use std::ffi::OsStr;
 use std::fs;
+use std::io;
 use std::path::{Component, Path};
 use std::sync::Arc;
 
-use super::discover::{Found, MAIN, diagnostic, symlink_loop, unreadable};
+use super::discover::{Found, MAIN, diagnostic, symlink_loop};
 use super::handle::{Entry, EntryKind, FileKey, Folder, OpenError, Stat};
 use super::{Diagnostic, DiagnosticKind};
 use crate::skill::{Resource, ResourceKind};
@@ -139,11 +140,8 @@ impl Lister<'_> {
                 EntryKind::File => match folder.stat(&entry.name) {
                     Ok(stat) => self.file(path, None, name, stat),
                     // It went in the meantime.
-                    Err(error) if error.kind() == std::io::ErrorKind::NotFound => {}
-                    Err(error) => {
-                        let reason = format!("it cannot be read: {error}");
-                        self.unusable(&self.top.join(&path), &reason);
-                    }
+                    Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+                    Err(error) => self.unreadable(&path, &error),
                 },
                 EntryKind::Link => self.link(path, below, name),
                 EntryKind::Special => self.unusable(
@@ -163,16 +161,14 @@ impl Lister<'_> {
             Ok(inner) => inner,
             Err(OpenError::Missing | OpenError::Is(_)) => return,
             Err(OpenError::Io(error)) => {
-                self.diagnostics
-                    .push(unreadable(&self.top.join(path), &error));
+                self.unreadable(path, &error);
                 return;
             }
         };
         match inner.stat_self() {
             Ok((_, stat)) => self.folders.push((path.to_owned(), stat.key)),
             Err(error) => {
-                self.diagnostics
-                    .push(unreadable(&self.top.join(path), &error));
+                self.unreadable(path, &error);
                 return;
             }
         }
@@ -183,8 +179,7 @@ impl Lister<'_> {
             entries.len() <= room
         });
         if let Err(error) = listed {
-            self.diagnostics
-                .push(unreadable(&self.top.join(path), &error));
+            self.unreadable(path, &error);
         }
         entries.sort_unstable_by(|left, right| left.name.cmp(&right.name));
         self.add(&inner, &entries, &format!("{path}/"), depth + 1);
@@ -261,12 +256,16 @@ impl Lister<'_> {
         }
     }
 
+    fn unreadable(&mut self, path: &str, error: &io::Error) {
+        self.unusable(&self.top.join(path), &format!("it cannot be read: {error}"));
+    }
+
     fn unusable(&mut self, path: &Path, reason: &str) {
         self.diagnostics.push(diagnostic(
             DiagnosticKind::ResourceUnreadable,
             path,
             format!("{reason}; it is not listed"),
-            "put a readable file in its place, or remove it",
+            "put what can be read in its place, or remove it",
         ));
     }
 

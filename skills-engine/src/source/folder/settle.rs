@@ -17,6 +17,10 @@ use crate::source::{FailedSkill, ShadowedSkill};
 const THREADS: usize = 4;
 /// Skills of one source.
 const MOST_SKILLS: usize = 20_000;
+/// Bytes of a name, which stands in every request, grant and record about its skill.
+const LONGEST_NAME: usize = 1_024;
+/// Diagnostics of one scan; more are counted.
+const MOST_TOLD: usize = 10_000;
 
 /// What scans have in common.
 #[derive(Debug)]
@@ -104,6 +108,7 @@ impl Job {
             next.insert(path, folder);
         }
         keep_unknown(&unknown, known, &mut next, &mut intake);
+        bound(&mut intake.report.diagnostics);
         (intake.report, next)
     }
 
@@ -199,6 +204,25 @@ fn keep_unknown(unknown: &[PathBuf], known: &Known, next: &mut Known, intake: &m
     }
 }
 
+/// Counts the diagnostics that are too many.
+fn bound(diagnostics: &mut Vec<Diagnostic>) {
+    let Some(left_out) = diagnostics
+        .len()
+        .checked_sub(MOST_TOLD)
+        .filter(|count| *count > 0)
+    else {
+        return;
+    };
+    diagnostics.truncate(MOST_TOLD);
+    let path = diagnostics.last().map(|last| last.path.clone());
+    diagnostics.push(Diagnostic::new(
+        DiagnosticKind::ScanLimit,
+        path.unwrap_or_default(),
+        format!("{left_out} more diagnostics are left out"),
+        "see to those before this one, then scan again",
+    ));
+}
+
 /// What became of one folder.
 struct Outcome {
     skill: Result<Arc<FolderSkill>, Vec<String>>,
@@ -230,6 +254,14 @@ impl Intake<'_> {
             self.report
                 .shadowed
                 .push(ShadowedSkill::new(self.source, id, first).at(place));
+            return;
+        }
+        if id.len() > LONGEST_NAME {
+            let problem = format!(
+                "the name has {} bytes, more than {LONGEST_NAME}. Give the skill a shorter one",
+                id.len()
+            );
+            self.fail(None, place, vec![problem]);
             return;
         }
         if self.report.skills.len() >= MOST_SKILLS {
