@@ -13,7 +13,7 @@ use tokio::runtime::Runtime;
 
 const FOLDERS: usize = 5_000;
 
-/// The folders, made once and removed when the program ends its benchmarks of them.
+/// The folders, made anew by each run of this program and left behind for whoever wants to look at them.
 fn root() -> &'static PathBuf {
     static ROOT: OnceLock<PathBuf> = OnceLock::new();
     ROOT.get_or_init(|| {
