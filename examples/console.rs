@@ -6,6 +6,8 @@
 //! cargo run -p examples --example console
 //! printf 'open helpdesk CONTEXT\ntools\n' | cargo run -p examples --example console
 //! ```
+//!
+//! Folders of skills are named behind it: `cargo run -p examples --example console -- examples/skills`.
 
 use std::error::Error;
 use std::fmt::Write as _;
@@ -14,7 +16,8 @@ use std::io::{BufRead as _, IsTerminal as _, Read as _, Write as _};
 use serde_json::json;
 use skills_engine::engine::{CallResult, ToolCall, TurnView};
 use skills_engine::prompt::escape_terminal;
-use skills_engine::skill::TurnRequest;
+use skills_engine::skill::{Actor, TurnRequest};
+use skills_engine::source::SkillFolders;
 use skills_engine::{Engine, Principal, Session, Turn};
 
 skills_engine::link!(helpdesk_skill);
@@ -30,6 +33,8 @@ open SKILL LEVEL [turn | SECONDS]
 close SKILL              take back what you opened
 tools                    tools you can call now
 call TOOL JSON           call a tool
+load SKILL [ARGUMENTS]   load a skill, as the model
+/SKILL [ARGUMENTS]       begin a skill, as the user
 prompt                   the text a model would be given now
 snapshot SKILL           what a skill shows now, as JSON
 explain SKILL MEMBER     why you can or cannot see a tool or attribute
@@ -40,7 +45,12 @@ help, quit
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
-    let engine = Engine::builder().build().await?;
+    let roots = std::env::args().skip(1);
+    let folders = roots.fold(SkillFolders::new(), SkillFolders::user);
+    let engine = Engine::builder().source(folders.required()).build().await?;
+    for diagnostic in &engine.report().diagnostics {
+        print(&diagnostic.to_string());
+    }
     let session = engine.session(Principal::local(), "console").await?;
     let turn = session.turn(TurnRequest::empty()).await?;
     let mut console = Console {
@@ -112,6 +122,15 @@ impl Console {
                 self.call("psl-skill__clear_visibility", arguments).await
             }
             ("tools", []) => self.tools().await,
+            ("load", [skill, ..]) => {
+                let arguments = rest[skill.len()..].trim();
+                let arguments = json!({ "name": skill, "args": arguments });
+                self.call("load_skill", arguments).await
+            }
+            (skill, _) if skill.starts_with('/') => {
+                let begun = self.session.invoke(Actor::User, &skill[1..], rest);
+                Ok(begun.await?.message)
+            }
             ("call", [tool, ..]) => self.call(tool, rest[tool.len()..].trim()).await,
             ("prompt", []) => Ok(self.turn.view().await?.system_prompt().to_owned()),
             ("snapshot", [skill]) => {

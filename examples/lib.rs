@@ -26,7 +26,7 @@ fn audit_line(record: &AuditRecord) -> Option<String> {
     for (name, value) in &fields {
         if !matches!(
             name.as_str(),
-            "arguments" | "bytes" | "digest" | "expires_at" | "latency_ns"
+            "arguments" | "body" | "bytes" | "digest" | "expires_at" | "latency_ns" | "told"
         ) {
             let _ = write!(line, " {name}={value}");
         }

@@ -1,0 +1,3 @@
+#!/bin/sh
+# Prints the amount that is paid back for $1 euros.
+echo "$1"
