@@ -35,6 +35,7 @@ mod kept_open;
 mod layers;
 mod levels;
 mod loading;
+mod loading_rule;
 mod machine;
 mod made;
 mod probe;
