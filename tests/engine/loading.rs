@@ -1,12 +1,17 @@
 //! Skills with a body and files: what is offered, what a model gets, once and in one place, and who may begin what.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use serde_json::Value;
-use skills_engine::engine::{BinaryFiles, BodyDelivery, EngineBuilder};
+use skills_engine::engine::{BinaryFiles, BodyDelivery, CallResult, EngineBuilder, ToolCall};
 use skills_engine::prompt::Profile;
 use skills_engine::session::PslControl;
-use skills_engine::skill::{Actor, Code, SkillBuilder, TurnRequest};
+use skills_engine::skill::{
+    Actor, BoxFuture, Code, Fault, Resource, ResourcePart, SkillBuilder, SkillContent, TurnRequest,
+};
 use skills_engine::{Engine, Level, Principal, Session, Turn};
-use tests::{answer, bare, call, open, session, tools, turn};
+use tests::{answer, bare, call, open, session, tools, turn, until};
 
 use crate::made::{Held, tool};
 
@@ -442,4 +447,97 @@ async fn the_host_reads_what_is_listed_and_nothing_else() {
         let refused = registry.read_resource(skill, path, 0, 9).await.unwrap_err();
         assert_eq!(refused.code, code, "{refused}");
     }
+}
+
+#[tokio::test]
+async fn a_body_in_results_that_nobody_got_is_given_again() {
+    let has_begun = Arc::new(AtomicBool::new(false));
+    let begun = Arc::clone(&has_begun);
+    let wait = tool("wait", move |_| {
+        begun.store(true, Ordering::Relaxed);
+        std::future::pending::<&str>()
+    });
+    let desk = SkillBuilder::new("desk").tool(wait).build().unwrap();
+    let engine = engine(|builder| builder.with_skill(desk)).await;
+    let session = session(&engine).await;
+    let mut turn = looked(&session).await;
+    let load = || ToolCall::new("c", "load_skill", r#"{"name":"deploy"}"#);
+    let reply = [load(), load(), ToolCall::new("w", "desk__wait", "{}")];
+    tokio::select! {
+        _ = turn.calls(reply) => panic!("the last call never ends"),
+        () = until(|| has_begun.load(Ordering::Relaxed)) => {}
+    }
+    let results = turn.calls([load(), load()]).await;
+    let texts: Vec<_> = results.iter().map(CallResult::text).collect();
+    assert!(texts[0].contains("1. Ask first."), "{texts:?}");
+    assert!(texts[1].contains("Already loaded"), "{texts:?}");
+}
+
+/// Content that fails inside, or never answers.
+struct Broken {
+    hangs: bool,
+    resources: Vec<Resource>,
+}
+
+impl SkillContent for Broken {
+    fn digest(&self) -> [u8; 32] {
+        [7; 32]
+    }
+
+    fn body(&self) -> BoxFuture<'_, Result<Arc<str>, Fault>> {
+        if self.hangs {
+            return Box::pin(std::future::pending());
+        }
+        Box::pin(async { panic!("the body is broken") })
+    }
+
+    fn resources(&self) -> &[Resource] {
+        &self.resources
+    }
+
+    fn read<'a>(
+        &'a self,
+        path: &'a str,
+        offset: u64,
+        _limit: usize,
+    ) -> BoxFuture<'a, Result<ResourcePart, Fault>> {
+        Box::pin(async move { Ok(ResourcePart::new(path.into(), offset, 1)) })
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn content_that_fails_or_hangs_fails_alone_and_its_files_need_no_order() {
+    let broken = |id: &'static str, hangs| {
+        let resources = ["z.md", "a.md", "m.md"].map(|path| Resource::new(path, 4));
+        SkillBuilder::new(id)
+            .content(Broken {
+                hangs,
+                resources: resources.to_vec(),
+            })
+            .build()
+            .unwrap()
+    };
+    let engine = engine(|builder| {
+        let builder = builder.with_skill(broken("panics", false));
+        builder.with_skill(broken("hangs", true))
+    });
+    let engine = engine.await;
+    let session = session(&engine).await;
+    for (skill, told) in [("panics", "failed inside"), ("hangs", "took too long")] {
+        open(&session, skill, Level::Context).await;
+        let mut turn = looked(&session).await;
+        let view = turn.view().await.unwrap();
+        assert!(
+            view.prompt().contents.contains(told),
+            "{}",
+            view.prompt().contents
+        );
+        let begun = session.invoke(Actor::User, skill, "").await.unwrap_err();
+        assert!(matches!(begun.code, Code::Panic | Code::Timeout), "{begun}");
+        let read = format!(r#"{{"skill":"{skill}","path":"m.md"}}"#);
+        let read = answer(&mut turn, "read_skill_resource", &read).await;
+        assert!(read.starts_with("m.md"), "{read}");
+    }
+    let loaded = session.invoke(Actor::User, "deploy", "").await.unwrap();
+    assert!(loaded.message.contains("Ask first"));
 }

@@ -33,6 +33,8 @@ impl Turn {
     pub async fn calls(&mut self, calls: impl IntoIterator<Item = ToolCall>) -> CallResults {
         let limits = &self.core.engine.limits;
         let (most, most_bytes) = (limits.calls_per_reply, limits.result);
+        // What is left of calls that were given up reached nobody.
+        self.core.giving(Vec::clear);
         // Those not answered yet.
         let mut calls = calls.into_iter().collect::<Vec<_>>().into_iter();
         let beyond = calls.len().saturating_sub(most);
@@ -68,6 +70,7 @@ impl Turn {
             results.push(answer.of(call, most_bytes));
         }
         self.core.engine.audit.relieve().await;
+        self.core.hand_out();
         CallResults { results }
     }
 

@@ -8,6 +8,7 @@ use super::change::ended;
 use super::epoch::Epoch;
 use super::inner::EngineInner;
 use super::layout::Layout;
+use super::load::Given;
 use super::resolved::Resolved;
 use super::rights::Rights;
 use super::sight::reading;
@@ -34,6 +35,8 @@ pub(super) struct TurnCore {
     has_ended: AtomicBool,
     /// Whether a tool that reaches into the open world has answered.
     untrusted_seen: AtomicBool,
+    /// Bodies in results that were not handed out yet: when these are dropped, nobody has them.
+    giving: Mutex<Vec<Given>>,
 }
 
 impl TurnCore {
@@ -57,6 +60,7 @@ impl TurnCore {
             edition: AtomicU64::new(0),
             has_ended: AtomicBool::new(false),
             untrusted_seen: AtomicBool::new(false),
+            giving: Mutex::default(),
         }
     }
 
@@ -250,6 +254,18 @@ impl TurnCore {
 
     pub(super) fn untrusted_seen(&self) -> bool {
         self.untrusted_seen.load(Ordering::Acquire)
+    }
+
+    /// The bodies in results that were not handed out yet.
+    pub(super) fn giving<T>(&self, look: impl FnOnce(&mut Vec<Given>) -> T) -> T {
+        look(&mut lock(&self.giving))
+    }
+
+    /// Notes that the results were handed out, and that the model has what they hold.
+    pub(super) fn hand_out(&self) {
+        for given in self.giving(std::mem::take) {
+            self.cell.give(given);
+        }
     }
 
     pub(super) fn has_ended(&self) -> bool {

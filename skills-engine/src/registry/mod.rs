@@ -169,10 +169,7 @@ impl Registry {
             return Err(refused("cannot be a file of"));
         };
         let listed = content.resources();
-        if listed
-            .binary_search_by(|file| (*file.path).cmp(path))
-            .is_err()
-        {
+        if listed.iter().all(|file| *file.path != *path) {
             // It is asked for the reason; whatever it answers, nothing of it is handed on.
             let reason = content.read(path, 0, 0).await.err();
             return Err(reason.unwrap_or_else(|| refused("is not among the files of")));

@@ -206,6 +206,7 @@ impl Turn {
             .instrument(span)
             .await;
         engine.audit.relieve().await;
+        self.core.hand_out();
         Ok(answer.of(call, most_bytes))
     }
 }

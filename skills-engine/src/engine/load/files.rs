@@ -46,12 +46,11 @@ impl Control<'_> {
             ));
         };
         let listed = content.resources();
-        let Ok(at) = listed.binary_search_by(|file| (*file.path).cmp(path)) else {
+        let Some(file) = listed.iter().find(|file| *file.path == *path) else {
             // It is asked for the reason; whatever it answers, nothing of it is handed on.
             let refused = content.read(path, 0, 0).await.err();
             return Err(refused.unwrap_or_else(|| not_listed(id, path)));
         };
-        let file = &listed[at];
         if level < file.level() {
             return Err(Fault::new(
                 Code::Hidden,

@@ -11,6 +11,10 @@ pub(super) use self::given::Given;
 pub use self::invoke::{Invocable, Invocation};
 pub(super) use self::part::ContentPart;
 
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+
+use futures_util::FutureExt as _;
 use sha2::{Digest as _, Sha256};
 
 use super::control::Control;
@@ -20,6 +24,7 @@ use crate::registry::SkillIndex;
 use crate::session::SessionState;
 use crate::skill::{
     Actor, Code, Fault, Level, SetVisibility, SkillContent, ToolContext, VisibilityChange, shown,
+    within,
 };
 
 /// Where a body stands that a model has opened.
@@ -70,13 +75,21 @@ impl Control<'_> {
         let state = self.cell.published().1;
         let level = now.level(index, &state);
         if level < Level::Context || now.rights.is_denied(index) {
-            return Err(Fault::new(
-                Code::NotPermitted,
-                format!(
-                    "`{}` is limited to {level} in this session. Do without it",
-                    registered.id
-                ),
-            ));
+            let id = &registered.id;
+            let ceiling = now.facts(index).ceiling(&state.standing(id));
+            let is_limited = ceiling.is_some_and(|ceiling| ceiling < Level::Context);
+            return Err(if is_limited || now.rights.is_denied(index) {
+                Fault::new(
+                    Code::NotPermitted,
+                    format!("`{id}` is limited to {level} in this session. Do without it"),
+                )
+            } else {
+                // An earlier opening that was given up is still on its way.
+                Fault::new(
+                    Code::Conflict,
+                    format!("`{id}` is just being opened. Try again"),
+                )
+            });
         }
         match registered.content() {
             Some(content) => now.deliver(index, content, arguments, &state).await,
@@ -125,7 +138,7 @@ impl Control<'_> {
         let has_it = if arguments.is_empty() {
             self.has_body(index, content, state)
         } else {
-            self.cell.was_given(&given)
+            self.was_given(&given)
         };
         if has_it {
             return Ok(profile.already_loaded(id));
@@ -145,7 +158,12 @@ impl Control<'_> {
             turn.check_running()?;
         }
         let id = &self.epoch.registry.skill(index).id;
-        self.cell.give(Given::new(id, content, arguments));
+        let given = Given::new(id, content, arguments);
+        match self.turn {
+            // Once the result is handed out.
+            Some(turn) => turn.giving(|giving| giving.push(given)),
+            None => self.cell.give(given),
+        }
         let kind = AuditKind::SkillLoaded {
             skill: id.clone(),
             body: content.digest(),
@@ -166,7 +184,7 @@ impl Control<'_> {
         arguments: &str,
     ) -> Result<String, Fault> {
         let profile = self.epoch.listing.profile();
-        let body = content.body().await?;
+        let body = self.body(index, content).await?;
         let text = self.expanded(index, content, &body, arguments)?;
         let definition = self.epoch.words.skill(&self.epoch.registry, index);
         let listed = content.resources().iter().take(profile.listed_resources());
@@ -177,6 +195,28 @@ impl Control<'_> {
         loaded.resources = &listed;
         loaded.total_resources = content.total_resources();
         Ok(profile.loaded(&loaded))
+    }
+
+    /// A body as its author wrote it, if it comes in time.
+    async fn body(&self, index: SkillIndex, content: &dyn SkillContent) -> Result<Arc<str>, Fault> {
+        let reading = AssertUnwindSafe(async { content.body().await }).catch_unwind();
+        let limit = self.engine.limits.tool_timeout;
+        let read = within(&*self.engine.clock, limit, reading).await;
+        let id = &self.epoch.registry.skill(index).id;
+        match read {
+            Some(Ok(body)) => body,
+            Some(Err(_)) => Err(Fault::new(
+                Code::Panic,
+                format!("reading the instructions of `{id}` failed inside. Do without them"),
+            )),
+            None => Err(Fault::new(
+                Code::Timeout,
+                format!(
+                    "the instructions of `{id}` were not read within {} ms. Try again, or do without them",
+                    limit.as_millis()
+                ),
+            )),
+        }
     }
 
     /// A body with everything put in its place.
@@ -231,7 +271,23 @@ impl Control<'_> {
         state: &SessionState,
     ) -> bool {
         let id = &self.epoch.registry.skill(index).id;
-        self.cell.has_body(id, content) || self.is_in_prompt(index, content, state)
+        let is_being_given = || {
+            let digest = content.digest();
+            self.turn.is_some_and(|turn| {
+                turn.giving(|giving| giving.iter().any(|given| given.is_body(id, &digest)))
+            })
+        };
+        self.cell.has_body(id, content)
+            || is_being_given()
+            || self.is_in_prompt(index, content, state)
+    }
+
+    /// Whether the model was given a body with these arguments.
+    fn was_given(&self, given: &Given) -> bool {
+        self.cell.was_given(given)
+            || self
+                .turn
+                .is_some_and(|turn| turn.giving(|giving| giving.contains(given)))
     }
 
     /// Whether the prompt holds the body of a skill: of one that others than the model opened, unless it was given
