@@ -20,6 +20,8 @@ mod catalogue;
 mod changes;
 mod compaction;
 mod composers;
+mod content_faults;
+mod content_rule;
 mod contention;
 mod control;
 mod dialects;

@@ -104,9 +104,10 @@ impl Rights {
         self.skills[skill as usize].is_partial
     }
 
-    /// Whether the instructions of a skill go with it: not where only single members are named.
+    /// Whether the instructions of a skill go with it: not where it takes no part, or only single members are named.
     pub(crate) fn has_instructions(&self, skill: SkillIndex) -> bool {
-        !self.skills[skill as usize].is_named_in_part
+        let right = self.skills[skill as usize];
+        right.denied.is_none() && !right.is_named_in_part
     }
 
     /// What the rule needs to know of a skill.
