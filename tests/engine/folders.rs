@@ -1,5 +1,6 @@
 //! Skills with a body and files: `SKILL.md` folders, and what a host hands over in their place.
 
+mod allowed_tools;
 mod cases;
 mod changes;
 mod content;

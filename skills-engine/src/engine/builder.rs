@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::approval::ApprovalHandler;
 use super::load::{BinaryFiles, BodyDelivery, Loading};
+use super::narrow::AllowedToolsMode;
 use super::refresh::{RefreshReport, Told};
 use super::search::{Bm25Search, SkillSearch};
 use super::settings::Settings;
@@ -309,6 +310,12 @@ impl EngineBuilder {
     /// Sets where the body of a skill stands that a model has opened.
     pub fn body_delivery(mut self, delivery: BodyDelivery) -> Self {
         self.loading.delivery = delivery;
+        self
+    }
+
+    /// Sets what becomes of the tools that skills list in `allowed-tools`. The default is nothing.
+    pub fn allowed_tools(mut self, mode: AllowedToolsMode) -> Self {
+        self.loading.allowed_tools = mode;
         self
     }
 

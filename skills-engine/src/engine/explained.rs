@@ -7,9 +7,10 @@ use super::session::Session;
 use super::turn::Turn;
 use crate::registry::{SkillIndex, whence};
 use crate::session::{
-    Decision, Explanation, MemberFacts, Question, SessionState, TurnStanding, Why, explain,
+    Decision, Explanation, MemberFacts, Question, SessionState, TurnGrants, TurnStanding, Why,
+    explain,
 };
-use crate::skill::{Principal, shown};
+use crate::skill::{AllowedTools, Principal, ToolPattern, shown};
 
 impl Session {
     /// Says why the model can see a member of a skill, or why not; grants of running turns left out.
@@ -18,11 +19,18 @@ impl Session {
         let (engine, cell) = self.parts();
         let epoch = engine.epoch();
         let (state, access) = cell.standing();
-        let rights = engine.resolve(&epoch, cell, access.as_ref(), &[]).rights;
+        let rights = engine.rights_of_session(&epoch, cell, access.as_ref(), &state);
         Explained {
             engine,
             epoch: &epoch,
             rights: &rights,
+            narrowing: engine.narrowing(
+                &epoch,
+                &rights,
+                &state,
+                &TurnGrants::default(),
+                engine.clock.now(),
+            ),
             state: &state,
             turn: TurnStanding::default(),
             own: None,
@@ -54,6 +62,7 @@ impl Turn {
             engine: &core.engine,
             epoch,
             rights: &rights,
+            narrowing: core.narrowing(epoch, &rights),
             state: &state,
             turn,
             own,
@@ -68,6 +77,8 @@ struct Explained<'a> {
     engine: &'a EngineInner,
     epoch: &'a Epoch,
     rights: &'a Rights,
+    /// The open skills whose lists of tools hold.
+    narrowing: Box<[SkillIndex]>,
     state: &'a SessionState,
     turn: TurnStanding,
     /// The member, when it is a tool that the turn alone has.
@@ -100,6 +111,10 @@ impl Explained<'_> {
         if explanation.decision == Decision::Denied(Why::NoRole) {
             let at = explanation.reasons.len().saturating_sub(1);
             explanation.reasons.insert(at, self.roles());
+        }
+        if explanation.decision == Decision::Denied(Why::NotAllowed) {
+            let at = explanation.reasons.len().saturating_sub(1);
+            explanation.reasons.insert(at, self.lists());
         }
         let unmet = found.map_or(&[][..], |index| &registry.skill(index).definition().unmet);
         if !unmet.is_empty() {
@@ -134,6 +149,34 @@ impl Explained<'_> {
             return "the principal has no roles".to_owned();
         }
         format!("the principal's roles are {}", roles.join(", "))
+    }
+
+    /// Names the open skills whose lists of tools hold.
+    fn lists(&self) -> String {
+        let skills = self.narrowing.iter().map(|index| {
+            let registered = self.epoch.registry.skill(*index);
+            let allowed = registered.definition().allowed_tools.as_ref();
+            let patterns = allowed.map_or(&[][..], AllowedTools::patterns).iter();
+            let patterns: Vec<_> = patterns.take(20).map(ToolPattern::as_str).collect();
+            match (allowed, patterns.is_empty()) {
+                (Some(allowed), _) if allowed.is_unparsable() => {
+                    format!(
+                        "that of `{}` cannot be read and names no tool",
+                        registered.id
+                    )
+                }
+                (_, true) => format!("that of `{}` names no tool", registered.id),
+                _ => format!(
+                    "that of `{}` begins `{}`",
+                    registered.id,
+                    shown(&patterns.join(" "), 200)
+                ),
+            }
+        });
+        format!(
+            "of the lists of tools of open skills, {}",
+            skills.collect::<Vec<_>>().join(", ")
+        )
     }
 
     /// What the rule needs to know of a member; a tool comes before an attribute of the same name.

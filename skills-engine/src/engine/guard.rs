@@ -150,10 +150,9 @@ impl Control<'_> {
         let rights = if let Some(turn) = self.turn {
             turn.with_rights(access.as_ref(), Arc::clone)
         } else {
-            let resolved = self
-                .engine
-                .resolve(self.epoch, self.cell, access.as_ref(), &[]);
-            resolved.rights
+            let state = self.cell.published().1;
+            self.engine
+                .rights_of_session(self.epoch, self.cell, access.as_ref(), &state)
         };
         Control {
             rights,

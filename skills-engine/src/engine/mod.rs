@@ -30,6 +30,7 @@ mod listing;
 mod load;
 #[cfg(any(test, feature = "testing"))]
 mod lone;
+mod narrow;
 mod notes;
 mod overview;
 mod pending;
@@ -71,6 +72,7 @@ use self::inner::EngineInner;
 pub use self::load::{BinaryFiles, BodyDelivery, Invocable, Invocation};
 #[cfg(any(test, feature = "testing"))]
 pub(crate) use self::lone::LoneSkill;
+pub use self::narrow::AllowedToolsMode;
 pub use self::refresh::RefreshReport;
 pub use self::report::{BuildReport, LinkedCrate};
 pub use self::search::{Bm25Search, SearchIndex, SearchQuery, Searched, SkillSearch};

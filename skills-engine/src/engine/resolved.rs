@@ -6,6 +6,7 @@ use super::epoch::Epoch;
 use super::inner::EngineInner;
 use super::rights::{Rights, RightsBuilder};
 use super::turn_core::TurnCore;
+use crate::registry::SkillIndex;
 use crate::session::{AllowList, Grant, MemberFacts, TurnStanding, effective, is_opened};
 use crate::skill::Timestamp;
 
@@ -14,6 +15,8 @@ pub(super) struct Resolved {
     pub(super) rights: Arc<Rights>,
     /// What the rule needs to know of the turn's own tools, in their order.
     pub(super) turn_tools: Box<[MemberFacts]>,
+    /// The open skills whose lists of tools hold.
+    pub(super) narrowing: Box<[SkillIndex]>,
     access: Option<Arc<Access>>,
     switches: u64,
     parent: Option<ParentSeen>,
@@ -123,6 +126,7 @@ impl EngineInner {
         Resolved {
             rights,
             turn_tools: Box::default(),
+            narrowing: Box::default(),
             access: access.cloned(),
             switches,
             parent,
@@ -145,12 +149,12 @@ impl EngineInner {
                 turn.with_rights(access.as_ref(), Arc::clone)
             }
             other => {
-                let resolved = self.resolve(epoch, &parent.cell, access.as_ref(), &[]);
+                let rights = self.rights_of_session(epoch, &parent.cell, access.as_ref(), &state);
                 let attached = other.as_ref().and_then(|turn| {
                     let attached = turn.attached.as_deref()?;
-                    Some(attached.restrict_other(&turn.epoch, epoch, &resolved.rights))
+                    Some(attached.restrict_other(&turn.epoch, epoch, &rights))
                 });
-                attached.unwrap_or(resolved.rights)
+                attached.unwrap_or(rights)
             }
         };
         let mut rights = RightsBuilder::from(&epoch.registry, own);

@@ -211,6 +211,18 @@ impl<'a> RightsBuilder<'a> {
         self.tools[tool as usize].denied.get_or_insert(why);
     }
 
+    /// Leaves the tools that open skills list, and those of the engine itself.
+    pub(crate) fn allowed_tools(&mut self, is_allowed: impl Fn(SkillIndex, ToolIndex) -> bool) {
+        for (index, skill) in (0..).zip(&self.registry.skills) {
+            if self.control == Some(index) || skill.is_built_in() {
+                continue;
+            }
+            for tool in skill.tools.all().filter(|tool| !is_allowed(index, *tool)) {
+                self.deny_tool(tool, Why::NotAllowed);
+            }
+        }
+    }
+
     /// Takes the skills out that are switched off.
     pub(crate) fn switch_off(&mut self, is_off: impl Fn(&str) -> bool) {
         for (index, skill) in (0..).zip(&self.registry.skills) {

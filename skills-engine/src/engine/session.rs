@@ -251,15 +251,14 @@ impl Session {
     ) -> Result<T, Fault> {
         self.engine.refresh_session(&self.cell).await?;
         let epoch = self.engine.epoch();
-        let access = self.cell.access();
+        let (state, access) = self.cell.standing();
         let control = Control {
             engine: &self.engine,
             cell: &self.cell,
             epoch: &epoch,
             rights: self
                 .engine
-                .resolve(&epoch, &self.cell, access.as_ref(), &[])
-                .rights,
+                .rights_of_session(&epoch, &self.cell, access.as_ref(), &state),
             turn: None,
             actor: self.actor,
             by: self.by.clone(),

@@ -9,12 +9,14 @@ use super::epoch::Epoch;
 use super::inner::EngineInner;
 use super::layout::Layout;
 use super::load::Given;
+use super::narrow::{is_allowed, narrow};
 use super::resolved::Resolved;
 use super::rights::Rights;
 use super::sight::reading;
 use crate::registry::{RegisteredTool, SkillIndex, ToolIndex};
 use crate::session::{
-    AllowList, Decision, MemberFacts, SessionState, SkillFacts, TurnGrants, TurnStanding, decide,
+    AllowList, Decision, MemberFacts, SessionState, SkillFacts, TurnGrants, TurnStanding, Why,
+    decide,
 };
 use crate::skill::{Code, Fault, Timestamp, TurnId, lock};
 
@@ -85,6 +87,7 @@ impl TurnCore {
         let mut kept = lock(&self.rights);
         if let Some(resolved) = &*kept
             && resolved.holds(&self.engine, access)
+            && resolved.narrowing == self.narrowing(&self.epoch, &resolved.rights)
         {
             return look(resolved);
         }
@@ -108,7 +111,34 @@ impl TurnCore {
                 |tool| turn_tool_facts(governance, epoch, cell, access, &self.lists, tool, now);
             resolved.turn_tools = tools.map(|(_, tool)| facts(tool)).collect();
         }
+        self.narrow(epoch, &mut resolved);
         resolved
+    }
+
+    /// Leaves the tools that open skills list, where any has a list that holds.
+    fn narrow(&self, epoch: &Epoch, resolved: &mut Resolved) {
+        resolved.narrowing = self.narrowing(epoch, &resolved.rights);
+        if resolved.narrowing.is_empty() {
+            return;
+        }
+        resolved.rights = narrow(epoch, Arc::clone(&resolved.rights), &resolved.narrowing);
+        let own = self.turn_tools().into_iter().flat_map(TurnTools::iter);
+        for (facts, (index, tool)) in resolved.turn_tools.iter_mut().zip(own) {
+            let on_wire = self.tool_name(index);
+            if !is_allowed(epoch, &resolved.narrowing, tool.skill, &tool.name, on_wire) {
+                facts.denied.get_or_insert(Why::NotAllowed);
+            }
+        }
+    }
+
+    /// The open skills whose lists of tools hold.
+    pub(super) fn narrowing(&self, epoch: &Epoch, rights: &Rights) -> Box<[SkillIndex]> {
+        let engine = &self.engine;
+        if !engine.narrows() {
+            return Box::default();
+        }
+        let (state, now) = (self.cell.published().1, engine.clock.now());
+        self.with_grants(|grants| engine.narrowing(epoch, rights, &state, grants, now))
     }
 
     /// What the rule needs to know of a tool, and whether the model can open skills by itself.

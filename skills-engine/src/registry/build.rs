@@ -100,6 +100,10 @@ impl Registry {
             .zip(&skills)
             .filter(|(_, skill)| skill.base >= Level::Context && skill.content().is_some());
         let open_with_content = open_with_content.map(|(index, _)| index).collect();
+        let open_with_allowed_tools = (0..).zip(&skills).filter(|(_, skill)| {
+            skill.base >= Level::Context && skill.definition().allowed_tools.is_some()
+        });
+        let open_with_allowed_tools = open_with_allowed_tools.map(|(index, _)| index).collect();
         let digest = digest_of(&skills, &tools, &attributes);
         Ok(Self {
             generation,
@@ -111,6 +115,7 @@ impl Registry {
             by_address,
             loader,
             open_with_content,
+            open_with_allowed_tools,
         })
     }
 }

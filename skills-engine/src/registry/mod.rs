@@ -41,6 +41,8 @@ pub struct Registry {
     pub(crate) loader: Option<SkillIndex>,
     /// The skills with content that are open wider than METADATA from the beginning.
     pub(crate) open_with_content: Box<[SkillIndex]>,
+    /// The skills with a list of tools that are open wider than METADATA from the beginning.
+    pub(crate) open_with_allowed_tools: Box<[SkillIndex]>,
 }
 
 /// A skill and where its members are.

@@ -196,6 +196,9 @@ fn denied(question: &Question<'_>, why: Why) -> String {
         Why::NotSelected => format!(
             "`{skill}` does not offer `{member}` in this turn; a request for which it does shows it"
         ),
+        Why::NotAllowed => format!(
+            "skills that are open list the tools that may be used meanwhile, and not `{skill}/{member}`; to show it, close them, or list it in one of them"
+        ),
         Why::NothingToLoad => format!(
             "this session sees no skill that `{member}` could load or read from; let it see one"
         ),

@@ -170,6 +170,8 @@ pub enum Why {
     NotSelected,
     /// The session sees no skill that the tool could load or read from.
     NothingToLoad,
+    /// A skill that is open allows other tools alone.
+    NotAllowed,
 }
 
 impl Why {
@@ -189,6 +191,7 @@ impl Why {
             Self::NotAsked => "not_asked",
             Self::NotSelected => "not_selected",
             Self::NothingToLoad => "nothing_to_load",
+            Self::NotAllowed => "not_allowed",
         }
     }
 }

@@ -18,6 +18,7 @@ use futures_util::FutureExt as _;
 use sha2::{Digest as _, Sha256};
 
 use super::control::Control;
+use super::narrow::AllowedToolsMode;
 use crate::audit::AuditKind;
 use crate::prompt::{LoadedSkill, Template, TemplateError};
 use crate::registry::SkillIndex;
@@ -409,6 +410,7 @@ fn argument_names(content: &dyn SkillContent) -> Vec<String> {
 pub(super) struct Loading {
     pub(super) delivery: BodyDelivery,
     pub(super) binary: BinaryFiles,
+    pub(super) allowed_tools: AllowedToolsMode,
 }
 
 /// Says that nobody but the user, or nobody but the model, begins a skill.
