@@ -12,6 +12,7 @@
 use std::collections::BTreeMap;
 use std::error::Error;
 
+use examples::{Message, Reply};
 use serde::Deserialize;
 use skills_engine::audit::{Coverage, verify};
 use skills_engine::engine::{ToolCall, View};
@@ -26,35 +27,6 @@ struct Step {
     session: String,
     user: Option<String>,
     reply: Option<Reply>,
-}
-
-#[derive(Deserialize)]
-struct Reply {
-    choices: Vec<Choice>,
-}
-
-#[derive(Deserialize)]
-struct Choice {
-    message: Message,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    content: Option<String>,
-    #[serde(default)]
-    tool_calls: Vec<RecordedCall>,
-}
-
-#[derive(Deserialize)]
-struct RecordedCall {
-    id: String,
-    function: Function,
-}
-
-#[derive(Deserialize)]
-struct Function {
-    name: String,
-    arguments: String,
 }
 
 #[tokio::main]
@@ -118,7 +90,7 @@ async fn answer(turn: &mut Turn, session: &str, message: Message) -> Result<(), 
             "{session} > {} {}",
             call.function.name, call.function.arguments
         );
-        ToolCall::new(call.id, call.function.name, call.function.arguments)
+        ToolCall::from(call)
     });
     let results = turn.calls(calls).await;
     for result in &results {

@@ -13,42 +13,13 @@
 use std::error::Error;
 use std::path::Path;
 
-use serde::Deserialize;
+use examples::{Message, Reply};
 use skills_engine::engine::ToolCall;
 use skills_engine::skill::{Actor, TurnRequest};
 use skills_engine::source::SkillFolders;
 use skills_engine::{Engine, Principal};
 
 skills_engine::link!(helpdesk_skill);
-
-#[derive(Deserialize)]
-struct Reply {
-    choices: Vec<Choice>,
-}
-
-#[derive(Deserialize)]
-struct Choice {
-    message: Message,
-}
-
-#[derive(Deserialize)]
-struct Message {
-    content: Option<String>,
-    #[serde(default)]
-    tool_calls: Vec<RecordedCall>,
-}
-
-#[derive(Deserialize)]
-struct RecordedCall {
-    id: String,
-    function: Function,
-}
-
-#[derive(Deserialize)]
-struct Function {
-    name: String,
-    arguments: String,
-}
 
 #[tokio::main]
 async fn main() -> Result<(), Box<dyn Error>> {
@@ -94,7 +65,7 @@ async fn main() -> Result<(), Box<dyn Error>> {
         }
         let calls = tool_calls.into_iter().map(|call| {
             println!("> {} {}", call.function.name, call.function.arguments);
-            ToolCall::new(call.id, call.function.name, call.function.arguments)
+            ToolCall::from(call)
         });
         for result in &turn.calls(calls).await {
             print(&format!("< {}", result.text()));

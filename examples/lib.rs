@@ -1,11 +1,60 @@
-//! What the examples share: a line of text for a record of the audit trail.
+//! What the examples share: recorded replies of models, and a line of text for a record of the audit trail.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
+use serde::Deserialize;
 use serde_json::Value;
 use skills_engine::Engine;
 use skills_engine::audit::AuditRecord;
+use skills_engine::engine::ToolCall;
+
+/// A recorded reply, in the shape of `OpenAI`'s chat completions.
+#[derive(Debug, Deserialize)]
+pub struct Reply {
+    /// Mostly one.
+    pub choices: Vec<Choice>,
+}
+
+/// One way in which a model replied.
+#[derive(Debug, Deserialize)]
+pub struct Choice {
+    /// What it said.
+    pub message: Message,
+}
+
+/// What a model said.
+#[derive(Debug, Deserialize)]
+pub struct Message {
+    /// Its words.
+    pub content: Option<String>,
+    /// The calls it wants made.
+    #[serde(default)]
+    pub tool_calls: Vec<RecordedCall>,
+}
+
+/// A call that a model wants made.
+#[derive(Debug, Deserialize)]
+pub struct RecordedCall {
+    id: String,
+    /// Of what, and with what.
+    pub function: Function,
+}
+
+/// The tool of a call, and its arguments.
+#[derive(Debug, Deserialize)]
+pub struct Function {
+    /// The tool's name on the wire.
+    pub name: String,
+    /// As JSON text.
+    pub arguments: String,
+}
+
+impl From<RecordedCall> for ToolCall {
+    fn from(call: RecordedCall) -> Self {
+        Self::new(call.id, call.function.name, call.function.arguments)
+    }
+}
 
 /// The audit trail that an engine keeps in memory, a line for each record of a session, oldest first.
 ///
