@@ -19,7 +19,7 @@ impl Session {
         let (engine, cell) = self.parts();
         let epoch = engine.epoch();
         let (state, access) = cell.standing();
-        let rights = engine.rights_of_session(&epoch, cell, access.as_ref(), &state);
+        let rights = engine.rights_of_session(&epoch, cell, access.as_ref(), &state, None);
         Explained {
             engine,
             epoch: &epoch,

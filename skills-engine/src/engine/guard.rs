@@ -152,7 +152,7 @@ impl Control<'_> {
         } else {
             let state = self.cell.published().1;
             self.engine
-                .rights_of_session(self.epoch, self.cell, access.as_ref(), &state)
+                .rights_of_session(self.epoch, self.cell, access.as_ref(), &state, None)
         };
         Control {
             rights,

@@ -7,6 +7,7 @@ use super::cell::Cell;
 use super::epoch::Epoch;
 use super::inner::EngineInner;
 use super::rights::{Rights, RightsBuilder};
+use super::turn_core::TurnCore;
 use crate::registry::SkillIndex;
 use crate::session::{SessionState, TurnGrants, effective};
 use crate::skill::{AllowedTools, Level, Timestamp, ToolPattern};
@@ -78,17 +79,21 @@ impl EngineInner {
         open.into()
     }
 
-    /// What a session may see at most while no turn runs.
+    /// What a session may see at most: outside of a turn, or in one that goes by another registry.
     pub(super) fn rights_of_session(
         &self,
         epoch: &Epoch,
         cell: &Cell,
         access: Option<&Arc<Access>>,
         state: &SessionState,
+        turn: Option<&TurnCore>,
     ) -> Arc<Rights> {
         let rights = self.resolve(epoch, cell, access, &[]).rights;
-        let now = self.clock.now();
-        let open = self.narrowing(epoch, &rights, state, &TurnGrants::default(), now);
+        if !self.narrows() {
+            return rights;
+        }
+        let grants = turn.map_or_else(TurnGrants::default, |turn| turn.with_grants(Clone::clone));
+        let open = self.narrowing(epoch, &rights, state, &grants, self.clock.now());
         narrow(epoch, rights, &open)
     }
 }

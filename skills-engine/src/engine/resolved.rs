@@ -149,7 +149,13 @@ impl EngineInner {
                 turn.with_rights(access.as_ref(), Arc::clone)
             }
             other => {
-                let rights = self.rights_of_session(epoch, &parent.cell, access.as_ref(), &state);
+                let rights = self.rights_of_session(
+                    epoch,
+                    &parent.cell,
+                    access.as_ref(),
+                    &state,
+                    other.as_deref(),
+                );
                 let attached = other.as_ref().and_then(|turn| {
                     let attached = turn.attached.as_deref()?;
                     Some(attached.restrict_other(&turn.epoch, epoch, &rights))

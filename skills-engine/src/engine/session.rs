@@ -256,9 +256,13 @@ impl Session {
             engine: &self.engine,
             cell: &self.cell,
             epoch: &epoch,
-            rights: self
-                .engine
-                .rights_of_session(&epoch, &self.cell, access.as_ref(), &state),
+            rights: self.engine.rights_of_session(
+                &epoch,
+                &self.cell,
+                access.as_ref(),
+                &state,
+                None,
+            ),
             turn: None,
             actor: self.actor,
             by: self.by.clone(),

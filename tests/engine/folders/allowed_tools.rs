@@ -237,3 +237,29 @@ async fn se4_tools_that_a_turn_alone_has_are_restricted_like_any_others() {
     let explanation = turn.explain("shop", "order");
     assert_eq!(explanation.decision, Decision::Denied(Why::NotAllowed));
 }
+
+#[tokio::test]
+async fn se4_a_child_is_restricted_by_what_its_parent_opened_for_a_turn_on_an_older_registry() {
+    let (scratch, engine) = restricted(&[("release", "allowed-tools: deploy__plan")]).await;
+    let parent = session(&engine).await;
+    let mut of_parent = turn(&parent).await;
+    of_parent.view().await.unwrap();
+    let arguments = r#"{"skill_id":"release","level":"CONTEXT","ephemeral":true}"#;
+    answer(&mut of_parent, "psl-skill__set_skill_visibility", arguments).await;
+    assert_eq!(shown(&mut of_parent).await, ["deploy__plan", "load_skill"]);
+
+    scratch.skill("skills/another", "another", "Arrives later.");
+    assert_eq!(engine.refresh().await.unwrap().added, ["another"]);
+    assert_eq!(shown(&mut of_parent).await, ["deploy__plan", "load_skill"]);
+    let child = of_parent.child().await.unwrap();
+    let mut of_child = turn(&child).await;
+    let seen = shown(&mut of_child).await;
+    assert!(!seen.contains(&"notes__list".to_owned()), "{seen:?}");
+    let refused = call(&mut of_child, "notes__list", "{}").await;
+    let code = refused.outcome.as_ref().unwrap_err().code;
+    assert_eq!(code, Code::UnknownTool);
+
+    drop(of_parent);
+    let seen = shown(&mut of_child).await;
+    assert!(seen.contains(&"notes__list".to_owned()), "{seen:?}");
+}
