@@ -1,4 +1,4 @@
-//! Reading the header of a skill's main file.
+//! Reading the header of a skill's main file: one as authors write it, and the worst that are known.
 
 use divan::Bencher;
 use skills_engine::__private::read_document;
@@ -49,5 +49,38 @@ fn header_of_ten_lines(bencher: Bencher<'_, '_>, is_broken: bool) {
             "review-invoices/SKILL.md",
         )
         .expect("a document")
+    });
+}
+
+/// Files of a megabyte that are nearly all header, by what is repeated in them after what: those that took longest of
+/// thousands. At most 50 ms each.
+const HOSTILE: [(&str, &str); 8] = [
+    ("\t", "...\n"),
+    ("- \"", ":\n"),
+    ("? \"", "\t\n"),
+    ("\"", "- a\n"),
+    ("a: b: c\n\"", "\t\r"),
+    ("name: '", "a: b\n"),
+    ("metadata:\n  ", "\t\n"),
+    ("description: [", "\t\r"),
+];
+
+/// Headers as large as they are read, in a file of a megabyte, and those that are larger.
+#[divan::bench(args = [250_000, 1_000_000], sample_count = 10)]
+fn hostile_headers(bencher: Bencher<'_, '_>, header: usize) {
+    let files = HOSTILE.map(|(start, unit)| {
+        let header = unit.repeat(header / unit.len());
+        let body = "text\n".repeat((1_000_000 - header.len()) / 5);
+        format!("---\n{start}{header}\nx: y: z\n---\nBody\n{body}")
+    });
+    bencher.bench(|| {
+        files.each_ref().map(|file| {
+            read_document(
+                divan::black_box(file.as_bytes()),
+                "hostile",
+                "hostile/SKILL.md",
+            )
+            .is_ok()
+        })
     });
 }

@@ -106,7 +106,7 @@ kinds! {
     FrontmatterUnclosed = "frontmatter-unclosed", Error, true;
     /// There is no text below the header.
     BodyEmpty = "body-empty", Warning, false;
-    /// The header is larger or deeper than is read.
+    /// The header is larger or deeper than is read: 256 KiB, 16 levels, 4,096 keys and values with 128 KiB, 16 aliases.
     YamlLimits = "yaml-limits", Error, true;
     /// A mapping of the header has a key twice.
     DuplicateKey = "duplicate-key", Error, true;

@@ -4,12 +4,15 @@ use std::ops::Range;
 use super::header::read_header;
 use super::repair::{Repair, repair};
 use super::report::{Report, Source, place_in};
-use super::yaml::{Content, Failure, Parsed, Problem, parse};
+use super::yaml::{Content, Failure, MOST_SCALAR_BYTES, Parsed, Problem, parse};
 use super::{Diagnostic, DiagnosticKind, Header, Severity};
 use crate::skill::shown;
 
 /// Bytes of a main file; one that is larger is not read.
 pub(super) const MOST_BYTES: usize = 1024 * 1024;
+
+/// Bytes of a header: twice what its texts may have, for names of keys, comments and quotes.
+pub(super) const MOST_HEADER_BYTES: usize = 2 * MOST_SCALAR_BYTES;
 
 /// What to do about a main file that is larger.
 pub(super) const TOO_LARGE_HINT: &str =
@@ -174,6 +177,12 @@ fn is_fence(line: &str) -> bool {
 /// Reads the YAML of a header, repaired where it must be.
 fn read_yaml(header: &str, folder: &str, report: &mut Report<'_>) -> Option<Header> {
     let source = Source(header);
+    if header.len() > MOST_HEADER_BYTES {
+        let size = header.len();
+        let message = format!("it has {size} bytes, {MOST_HEADER_BYTES} are read");
+        report_limit(&Problem { at: 0, message }, source, report);
+        return None;
+    }
     let first = match parse(header) {
         Ok(parsed) => return read_parsed(&parsed, source, folder, report),
         Err(Failure::Limit(problem)) => {

@@ -3,6 +3,7 @@
 use serde_json::json;
 
 use super::{document, kinds, read_lines, refused};
+use crate::source::folder::document::MOST_HEADER_BYTES;
 use crate::source::folder::yaml::{
     Failure, MOST_ALIASES, MOST_DEPTH, MOST_NODES, MOST_SCALAR_BYTES, parse,
 };
@@ -72,6 +73,14 @@ fn se4_bytes_of_scalars_are_counted_each_time_they_are_used() {
     let text = |count: usize| format!("description: d\nhooks: &a {}\npaths: *a", "x".repeat(count));
     document(&text(60_000), &[]);
     refused(&text(66_000), LIMITS);
+}
+
+#[test]
+fn se4_bytes_of_a_header_are_counted_whatever_they_are() {
+    let fixed = "name: a-skill\ndescription: d\n#\n".len();
+    let comment = |count: usize| format!("description: d\n#{}", "c".repeat(count));
+    document(&comment(MOST_HEADER_BYTES - fixed), &[]);
+    refused(&comment(MOST_HEADER_BYTES - fixed + 1), LIMITS);
 }
 
 #[test]
