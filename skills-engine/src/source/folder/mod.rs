@@ -6,6 +6,7 @@ mod fields;
 mod folders;
 mod handle;
 mod header;
+mod intake;
 mod metadata;
 mod name;
 mod needs;

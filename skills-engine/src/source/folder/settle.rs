@@ -1,26 +1,19 @@
-use std::collections::HashMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
-use super::discover::{Cancelled, diagnostic};
+use super::Diagnostic;
+use super::discover::Cancelled;
 use super::folders::FolderReport;
+use super::intake::{Intake, Judged, id_of, judge};
 use super::needs::Machine;
 use super::root::SkillRoot;
 use super::scan::{Known, Scan, Scanned, scan};
 use super::skill::FolderSkill;
-use super::{Diagnostic, DiagnosticKind, Severity};
-use crate::skill::{BlockingPool, Skill as _, Timestamp, lock};
-use crate::source::{FailedSkill, ShadowedSkill};
+use crate::skill::{BlockingPool, Timestamp, lock};
 
 /// Threads that read files of one source: the scan has one of them.
 const THREADS: usize = 4;
-/// Skills of one source.
-const MOST_SKILLS: usize = 20_000;
-/// Bytes of a name, which stands in every request, grant and record about its skill.
-const LONGEST_NAME: usize = 1_024;
-/// Diagnostics of one scan; more are counted.
-const MOST_TOLD: usize = 10_000;
 
 /// What scans have in common.
 #[derive(Debug)]
@@ -74,33 +67,26 @@ impl Job {
         } = scan;
         let mut next = Known::with_capacity(folders.len());
         let mut machine = Machine::new();
-        let mut intake = Intake {
-            source: &self.source,
-            report: FolderReport {
-                diagnostics,
-                ..FolderReport::default()
-            },
-            by_name: HashMap::with_capacity(folders.len()),
-        };
+        let mut intake = Intake::new(&self.source, folders.len(), diagnostics);
         for folder in folders {
             let before = known
                 .get(&folder.place().path)
                 .and_then(|known| known.skill.as_ref());
-            let outcome = self.skill(&folder, before, &mut machine);
+            let (skill, diagnostics) = self.skill(&folder, before, &mut machine);
             let place = folder.place().path.to_string_lossy().into_owned();
-            let skill = match outcome.skill {
+            let skill = match skill {
                 Ok(skill) => Some(skill),
                 Err(mut problems) => {
                     let last = before.cloned();
                     if last.is_some() {
                         problems.push("its last good version stays".to_owned());
                     }
-                    let id = last.as_ref().map(id_of);
+                    let id = last.as_ref().map(|last| id_of(&**last));
                     intake.fail(id, &place, problems);
                     last
                 }
             };
-            intake.report.diagnostics.extend(outcome.diagnostics);
+            intake.diagnostics.extend(diagnostics);
             if let Some(skill) = &skill {
                 intake.take(skill, &place);
             }
@@ -108,79 +94,62 @@ impl Job {
             next.insert(path, folder);
         }
         keep_unknown(&unknown, known, &mut next, &mut intake);
-        bound(&mut intake.report.diagnostics);
-        (intake.report, next)
+        let taken = intake.finish();
+        let report = FolderReport {
+            skills: taken.skills,
+            failed: taken.failed,
+            shadowed: taken.shadowed,
+            diagnostics: taken.diagnostics,
+        };
+        (report, next)
     }
 
+    /// The skill that a folder is, or why it is none, and all that is told of it.
     fn skill(
         &self,
         folder: &Scanned,
         before: Option<&Arc<FolderSkill>>,
         machine: &mut Machine,
-    ) -> Outcome {
-        let (main, mut diagnostics) = folder.read();
-        let is_error = |found: &&Diagnostic| found.severity == Severity::Error;
-        let Some(main) = main else {
-            let problems = diagnostics
-                .iter()
-                .filter(is_error)
-                .map(ToString::to_string)
-                .collect();
-            return Outcome {
-                skill: Err(problems),
-                diagnostics,
-            };
-        };
-        diagnostics.extend_from_slice(&folder.listing().diagnostics);
-        if self.is_strict {
-            let mut problems: Vec<_> = diagnostics
-                .iter()
-                .filter(|found| found.kind.is_strict_violation())
-                .map(ToString::to_string)
-                .collect();
-            if problems.is_empty() && main.header.has_extension_fields {
-                problems.push(
-                    "the header has a key that the specification does not have. Take it out, or move it to `metadata`"
-                        .to_owned(),
-                );
-            }
-            if !problems.is_empty() {
-                return Outcome {
-                    skill: Err(problems),
-                    diagnostics,
-                };
-            }
-        }
-        let unmet = machine.unmet(&main.header.requirements);
-        if !unmet.is_empty() {
-            diagnostics.push(diagnostic(
-                DiagnosticKind::RequirementsUnmet,
-                &folder.place().path,
-                format!("the skill needs {}, and is not offered", unmet.join(", ")),
-                "see to what is missing, then refresh the skills",
-            ));
-        }
-        let same =
-            before.filter(|before| before.is_of(main, folder.listing(), folder.place(), &unmet));
-        let skill = match same {
-            Some(same) => Arc::clone(same),
-            None => Arc::new(FolderSkill::new(
-                Arc::clone(main),
-                Arc::clone(folder.listing()),
-                Arc::clone(folder.place()),
-                unmet,
-                self.shared.files.clone(),
-            )),
-        };
-        Outcome {
-            skill: Ok(skill),
+    ) -> (Result<Arc<FolderSkill>, Vec<String>>, Vec<Diagnostic>) {
+        let (main, found) = folder.read();
+        let (listing, place) = (folder.listing(), folder.place());
+        let Judged {
+            verdict,
             diagnostics,
-        }
+        } = judge(
+            main.map(Arc::as_ref),
+            listing,
+            &place.path,
+            found,
+            self.is_strict,
+            machine,
+        );
+        let skill = match (main, verdict) {
+            (Some(main), Ok(unmet)) => {
+                let same = before.filter(|before| before.is_of(main, listing, place, &unmet));
+                Ok(same.cloned().unwrap_or_else(|| {
+                    Arc::new(FolderSkill::new(
+                        Arc::clone(main),
+                        Arc::clone(listing),
+                        Arc::clone(place),
+                        unmet,
+                        self.shared.files.clone(),
+                    ))
+                }))
+            }
+            (_, verdict) => Err(verdict.err().unwrap_or_default()),
+        };
+        (skill, diagnostics)
     }
 }
 
 /// What could not be looked at is not gone.
-fn keep_unknown(unknown: &[PathBuf], known: &Known, next: &mut Known, intake: &mut Intake<'_>) {
+fn keep_unknown(
+    unknown: &[PathBuf],
+    known: &Known,
+    next: &mut Known,
+    intake: &mut Intake<'_, FolderSkill>,
+) {
     if unknown.is_empty() {
         return;
     }
@@ -198,84 +167,8 @@ fn keep_unknown(unknown: &[PathBuf], known: &Known, next: &mut Known, intake: &m
                 .to_owned(),
             "its last good version stays".to_owned(),
         ];
-        intake.fail(Some(id_of(skill)), &place, problems);
+        intake.fail(Some(id_of(&**skill)), &place, problems);
         intake.take(skill, &place);
         next.insert(path.clone(), folder.clone());
     }
-}
-
-/// Counts the diagnostics that are too many.
-fn bound(diagnostics: &mut Vec<Diagnostic>) {
-    let Some(left_out) = diagnostics
-        .len()
-        .checked_sub(MOST_TOLD)
-        .filter(|count| *count > 0)
-    else {
-        return;
-    };
-    diagnostics.truncate(MOST_TOLD);
-    let path = diagnostics.last().map(|last| last.path.clone());
-    diagnostics.push(Diagnostic::new(
-        DiagnosticKind::ScanLimit,
-        path.unwrap_or_default(),
-        format!("{left_out} more diagnostics are left out"),
-        "see to those before this one, then scan again",
-    ));
-}
-
-/// What became of one folder.
-struct Outcome {
-    skill: Result<Arc<FolderSkill>, Vec<String>>,
-    diagnostics: Vec<Diagnostic>,
-}
-
-/// Takes skills in, the first of each name.
-struct Intake<'a> {
-    source: &'a str,
-    report: FolderReport,
-    by_name: HashMap<String, String>,
-}
-
-impl Intake<'_> {
-    fn fail(&mut self, skill: Option<String>, place: &str, problems: Vec<String>) {
-        let failed = FailedSkill::new(self.source, skill, problems).at(place);
-        self.report.failed.push(failed);
-    }
-
-    fn take(&mut self, skill: &Arc<FolderSkill>, place: &str) {
-        let id = id_of(skill);
-        if let Some(first) = self.by_name.get(&id) {
-            self.report.diagnostics.push(diagnostic(
-                DiagnosticKind::NameCollision,
-                skill.path(),
-                format!("a skill of the same name goes first: `{first}`"),
-                "rename one of the two",
-            ));
-            self.report
-                .shadowed
-                .push(ShadowedSkill::new(self.source, id, first).at(place));
-            return;
-        }
-        if id.len() > LONGEST_NAME {
-            let problem = format!(
-                "the name has {} bytes, more than {LONGEST_NAME}. Give the skill a shorter one",
-                id.len()
-            );
-            self.fail(None, place, vec![problem]);
-            return;
-        }
-        if self.report.skills.len() >= MOST_SKILLS {
-            let problem = format!(
-                "the source has {MOST_SKILLS} skills already. Make another source of some of its roots"
-            );
-            self.fail(Some(id), place, vec![problem]);
-            return;
-        }
-        self.by_name.insert(id, place.to_owned());
-        self.report.skills.push(Arc::clone(skill));
-    }
-}
-
-fn id_of(skill: &Arc<FolderSkill>) -> String {
-    skill.definition().id.clone().into_owned()
 }

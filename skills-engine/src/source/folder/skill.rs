@@ -32,7 +32,7 @@ pub struct FolderSkill {
 pub(super) struct Main {
     pub(super) header: Header,
     /// Of the body.
-    digest: [u8; 32],
+    pub(super) digest: [u8; 32],
     body: Option<KeptBody>,
     /// What should be known about the file: warnings.
     pub(super) diagnostics: Vec<Diagnostic>,
@@ -95,17 +95,15 @@ impl Main {
             header: document.header,
         })
     }
-}
 
-impl FolderSkill {
-    pub(super) fn new(
-        main: Arc<Main>,
-        listing: Arc<Listing>,
-        place: Arc<Place>,
-        unmet: Vec<String>,
-        files: BlockingPool,
-    ) -> Self {
-        let header = &main.header;
+    /// The body, where it stays in memory.
+    pub(super) fn kept_body(&self) -> Option<Arc<str>> {
+        self.body.as_ref().map(|body| Arc::clone(&body.text))
+    }
+
+    /// What a skill with this main file is, given what the machine lacks of what it needs.
+    pub(super) fn definition(&self, unmet: Vec<String>) -> SkillDefinition {
+        let header = &self.header;
         let mut definition = SkillDefinition::new(header.name.clone());
         definition.name = Cow::Owned(header.name.clone());
         definition.description = Cow::Owned(header.description.clone());
@@ -117,9 +115,21 @@ impl FolderSkill {
         definition.argument_hint = header.argument_hint.clone().map(Cow::Owned);
         definition.allowed_tools.clone_from(&header.allowed_tools);
         definition.unmet = unmet;
+        definition
+    }
+}
+
+impl FolderSkill {
+    pub(super) fn new(
+        main: Arc<Main>,
+        listing: Arc<Listing>,
+        place: Arc<Place>,
+        unmet: Vec<String>,
+        files: BlockingPool,
+    ) -> Self {
         Self {
+            definition: main.definition(unmet),
             main,
-            definition,
             listing,
             place,
             files,
@@ -195,8 +205,7 @@ impl SkillContent for FolderSkill {
     }
 
     fn body(&self) -> BoxFuture<'_, Result<Arc<str>, Fault>> {
-        if let Some(body) = &self.main.body {
-            let text = Arc::clone(&body.text);
+        if let Some(text) = self.main.kept_body() {
             return Box::pin(async { Ok(text) });
         }
         let place = Arc::clone(&self.place);
