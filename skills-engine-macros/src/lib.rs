@@ -1,4 +1,4 @@
-//! The attribute macros of `skills-engine`; use them through that crate.
+//! The macros of `skills-engine`; use them through that crate.
 //!
 //! An attribute goes through four stages: `attr` parses options, `ast` models the annotated item, `check` applies the
 //! rules, `expand` writes tokens. Errors are collected over all of them, and the user's item is always emitted.
@@ -99,4 +99,40 @@ pub fn skill_attribute(options: TokenStream, item: TokenStream) -> TokenStream {
 #[proc_macro_attribute]
 pub fn skill_tool(options: TokenStream, item: TokenStream) -> TokenStream {
     expand::misplaced(attr::TOOL, &options.into(), &item.into()).into()
+}
+
+/// Embeds the skills in a folder of the crate: every folder in it with a `SKILL.md`, and all files beside that. It is an
+/// item. An engine finds the skills wherever the crate is linked, as it finds annotated types.
+///
+/// ```ignore
+/// skills_engine::embed_skills!("skills");
+/// ```
+///
+/// The path is below the folder of the crate's `Cargo.toml`. Each file is embedded by `include_bytes!`, so an edit is seen
+/// by the next build. For a file that comes, the crate needs a `build.rs`, since a macro cannot say that it looks at a
+/// folder:
+///
+/// ```no_run
+/// println!("cargo::rerun-if-changed=skills"); // all that `main` of the `build.rs` does
+/// ```
+///
+/// What a `SKILL.md` says is read when an engine is built, by the same rules as that of a folder on a disk; what is wrong
+/// with it stands in `Engine::report`. A file without a skill is not embedded. Symbolic links are refused, and so are
+/// more than 2,000 files, a file of more than 16 MiB, and more than 64 MiB together.
+///
+/// `embed_skills!("skills", crate = path)` gives the path of `skills_engine`, as [`#[skill]`](macro@skill) does.
+#[proc_macro]
+pub fn embed_skills(input: TokenStream) -> TokenStream {
+    expand::embed::linked(input.into()).into()
+}
+
+/// The skills in a folder of the crate as a value, an `EmbeddedSkills`, for `builder.source(..)`. Nothing is found that is
+/// not passed. All else is as [`embed_skills!`] has it.
+///
+/// ```ignore
+/// let engine = Engine::builder().source(skills_engine::embedded_skills!("skills").strict());
+/// ```
+#[proc_macro]
+pub fn embedded_skills(input: TokenStream) -> TokenStream {
+    expand::embed::value(input.into()).into()
 }

@@ -66,7 +66,7 @@
 //!
 //! | feature | gives |
 //! |---|---|
-//! | `macros` (default) | `#[skill]`, `#[skill_attribute]`, `#[skill_tool]` |
+//! | `macros` (default) | `#[skill]`, `#[skill_attribute]`, `#[skill_tool]`; with `folders` also `embed_skills!` |
 //! | `settings` (default) | [`Settings`](engine::settings) from TOML files and variables |
 //! | `folders` (default) | reading of skills in folders with a `SKILL.md`; search without regard to accents |
 //! | `watch` | an engine that refreshes by itself when folders of skills change |
@@ -101,6 +101,8 @@ pub mod testing;
 #[path = "private.rs"]
 pub mod __private;
 
+#[cfg(all(feature = "macros", feature = "folders"))]
+pub use skills_engine_macros::{embed_skills, embedded_skills};
 #[cfg(feature = "macros")]
 pub use skills_engine_macros::{skill, skill_attribute, skill_tool};
 

@@ -27,7 +27,11 @@ pub use crate::skill::{
 };
 use crate::skill::{Code, SchemaFunction, output_schema_of, schema_of, write_json};
 #[cfg(feature = "folders")]
-pub use crate::source::folder::{Document, Read, read_document};
+pub use crate::source::EmbeddedSkills;
+#[cfg(feature = "folders")]
+pub use crate::source::folder::{
+    Document, EmbeddedFile, EmbeddedFolder, EmbeddedRoot, Read, read_document,
+};
 
 /// The instance of `T` behind a handler. The registry pairs handlers with instances by type, so it is one.
 pub fn instance<T: Send + Sync + 'static>(instance: &Instance) -> Arc<T> {

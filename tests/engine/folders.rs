@@ -4,6 +4,7 @@ mod allowed_tools;
 mod cases;
 mod changes;
 mod content;
+mod embedded;
 mod generated;
 mod loading;
 mod needs;

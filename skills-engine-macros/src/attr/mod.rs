@@ -3,6 +3,7 @@
 mod attribute;
 mod condition;
 mod doc;
+mod embed;
 mod hook;
 mod param;
 mod skill;
@@ -20,6 +21,7 @@ pub(crate) use self::condition::{
     Marker, Role, conditions_of, is_cfg, last_segment, mentions, take_markers,
 };
 pub(crate) use self::doc::{Text, doc_of};
+pub(crate) use self::embed::{EmbedInput, embed_input};
 pub(crate) use self::hook::{HookKind, hook_kind};
 pub(crate) use self::param::ParamOptions;
 pub(crate) use self::skill::{BlockOptions, SkillOptions};

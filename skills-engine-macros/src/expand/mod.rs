@@ -1,7 +1,8 @@
-//! The last stage: tokens. And the two ways in, which go through all stages.
+//! The last stage: tokens. And the ways in, which go through all stages.
 
 mod attribute;
 mod block;
+pub(crate) mod embed;
 mod glue;
 mod hook;
 mod parts;

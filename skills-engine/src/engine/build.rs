@@ -27,7 +27,7 @@ use crate::skill::{
 use crate::snapshot::bound_constants;
 use crate::source::{
     Diagnostic, FailedSkill, Provided, ShadowedSkill, blocks_by_type, construct, linked_entries,
-    typed_skill,
+    linked_folder_ids, linked_packages, linked_sources, typed_skill,
 };
 use crate::tools::{LOADER, PslSkill, loader};
 
@@ -197,8 +197,12 @@ impl EngineBuilder {
         }
     }
 
-    /// What the sources have. One that gives no answer is a problem of the build.
-    async fn load_sources(&self, settled: &mut Settled) -> LoadedSources {
+    /// What the sources have, the folders in linked crates as the last of them. One that gives no answer is a problem of
+    /// the build.
+    async fn load_sources(&mut self, settled: &mut Settled) -> LoadedSources {
+        let linked = &settled.settings.linked;
+        self.sources
+            .extend(linked_sources(|name| linked.takes(name), &self.without));
         let mut all = LoadedSources::default();
         for source in &self.sources {
             match load(&**source, &*self.clock, &settled.settings.limits).await {
@@ -267,10 +271,7 @@ impl EngineBuilder {
     }
 
     fn missing_crates(&self, settled: &Settled) -> Vec<String> {
-        let arrived: BTreeSet<_> = linked_entries(|_| true)
-            .into_iter()
-            .map(|entry| entry.origin.crate_name)
-            .collect();
+        let arrived = linked_packages();
         let missing = |place: Option<&String>, package: &str| {
             let near = did_you_mean(package, arrived.iter().copied());
             let place = place.map_or_else(String::new, |place| format!("{place}: "));
@@ -304,15 +305,26 @@ impl EngineBuilder {
         skills: &[Arc<dyn Skill>],
         linked: &[&'static SkillEntry],
     ) -> Vec<String> {
+        let takes = &settled.settings.linked;
+        // As above, and what `without` leaves out of folders is in no list.
+        let folders = if settled.places.contains_key("linked") {
+            linked_folder_ids(|_| true)
+        } else if self.without.is_empty() {
+            Vec::new()
+        } else {
+            linked_folder_ids(|package| takes.takes(package))
+        };
         let is_known = |id: &str| {
             id == PslSkill::entry().id
                 || id == LOADER
                 || skills.iter().any(|skill| skill.definition().id == id)
                 || linked.iter().any(|entry| entry.id == id)
+                || folders.iter().any(|folder| folder == id)
         };
         let problem = |place: &str, id: &str| {
             let known = skills.iter().map(|skill| &*skill.definition().id);
-            let near = did_you_mean(id, known.chain(linked.iter().map(|entry| entry.id)));
+            let known = known.chain(linked.iter().map(|entry| entry.id));
+            let near = did_you_mean(id, known.chain(folders.iter().map(String::as_str)));
             format!("{place} names no skill{near}; check the id")
         };
         let unknown = |method: &str, ids: &BTreeSet<String>| -> Vec<String> {

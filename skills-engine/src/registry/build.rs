@@ -140,8 +140,14 @@ pub(crate) fn whence(skill: &dyn Skill) -> String {
     if let Some(folder) = skill.content().and_then(SkillContent::base_dir) {
         return format!("that of the folder `{folder}`");
     }
-    if origin.type_name.is_empty() {
+    if origin.crate_name.is_empty() {
         return "one made at run time".to_owned();
+    }
+    if origin.type_name.is_empty() {
+        return format!(
+            "a folder embedded in crate `{}` ({})",
+            origin.crate_name, origin.place
+        );
     }
     format!(
         "`{}` of crate `{}` ({})",

@@ -1,6 +1,10 @@
 use std::any::TypeId;
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::Arc;
 
+use super::SkillSource;
+#[cfg(feature = "folders")]
+use super::folder::{EmbeddedRoot, EmbeddedSkills, embedded_ids};
 use crate::skill::{BlockEntry, SkillEntry};
 
 /// Which linked skills an engine takes.
@@ -35,4 +39,57 @@ pub(crate) fn blocks_by_type() -> HashMap<TypeId, Vec<&'static BlockEntry>> {
         of_type.sort_by_key(|block| block.place);
     }
     blocks
+}
+
+/// The packages that the linker brought skills of.
+pub(crate) fn linked_packages() -> BTreeSet<&'static str> {
+    let origins = inventory::iter::<SkillEntry>().map(|entry| entry.origin);
+    #[cfg(feature = "folders")]
+    let origins = origins.chain(roots().into_iter().map(|root| root.origin));
+    origins.map(|origin| origin.crate_name).collect()
+}
+
+/// Sources of the folders that the linker brought of the packages taken, but for skills with these ids.
+pub(crate) fn linked_sources(
+    takes: impl Fn(&str) -> bool,
+    without: &BTreeSet<String>,
+) -> Vec<Arc<dyn SkillSource>> {
+    #[cfg(feature = "folders")]
+    {
+        let without = Arc::new(without.clone());
+        let chosen = roots()
+            .into_iter()
+            .filter(|root| takes(root.origin.crate_name));
+        let source = |root| EmbeddedSkills::new(root).without(Arc::clone(&without));
+        chosen.map(|root| Arc::new(source(root)) as _).collect()
+    }
+    #[cfg(not(feature = "folders"))]
+    {
+        let _ = (takes, without);
+        Vec::new()
+    }
+}
+
+/// The ids of the skills in folders that the linker brought of the packages taken, which are read for it.
+pub(crate) fn linked_folder_ids(takes: impl Fn(&str) -> bool) -> Vec<String> {
+    #[cfg(feature = "folders")]
+    {
+        let chosen = roots()
+            .into_iter()
+            .filter(|root| takes(root.origin.crate_name));
+        chosen.flat_map(embedded_ids).collect()
+    }
+    #[cfg(not(feature = "folders"))]
+    {
+        let _ = takes;
+        Vec::new()
+    }
+}
+
+/// The folders that the linker brought, in an order of their own.
+#[cfg(feature = "folders")]
+fn roots() -> Vec<&'static EmbeddedRoot> {
+    let mut roots: Vec<_> = inventory::iter::<EmbeddedRoot>().collect();
+    roots.sort_by_key(|root| (root.origin.crate_name, root.path, root.origin.place));
+    roots
 }

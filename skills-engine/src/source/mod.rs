@@ -14,11 +14,13 @@ pub(crate) use self::construct::{Provided, construct};
 pub use self::diagnostic::{Diagnostic, DiagnosticKind, Severity};
 #[cfg(feature = "folders")]
 pub use self::folder::{
-    FolderReport, FolderSkill, Header, ScopePrecedence, SkillFolders, SkillRoot,
+    EmbeddedSkills, FolderReport, FolderSkill, Header, ScopePrecedence, SkillFolders, SkillRoot,
 };
 pub use self::instances::Instances;
 pub use self::linked::Linked;
-pub(crate) use self::linked::{blocks_by_type, linked_entries};
+pub(crate) use self::linked::{
+    blocks_by_type, linked_entries, linked_folder_ids, linked_packages, linked_sources,
+};
 pub use self::loaded::{FailedSkill, Loaded, ShadowedSkill};
 pub use self::skill_source::{Precedence, SkillSource};
 pub(crate) use self::typed::typed_skill;

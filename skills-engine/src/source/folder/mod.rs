@@ -2,6 +2,9 @@
 
 mod discover;
 mod document;
+mod embedded;
+mod embedded_folder;
+mod embedded_skill;
 mod fields;
 mod folders;
 mod handle;
@@ -26,6 +29,9 @@ mod watch;
 mod yaml;
 
 pub use self::document::{Document, Read, read_document};
+pub use self::embedded::EmbeddedSkills;
+pub(crate) use self::embedded::embedded_ids;
+pub use self::embedded_folder::{EmbeddedFile, EmbeddedFolder, EmbeddedRoot};
 pub use self::folders::{FolderReport, SkillFolders};
 pub use self::header::Header;
 pub use self::root::{ScopePrecedence, SkillRoot};

@@ -9,6 +9,12 @@ use crate::skill::{Code, Fault, ResourcePart, shown};
 /// Bytes that one read gives at most, whatever is asked for.
 pub(super) const MOST_AT_ONCE: usize = 4 << 20;
 
+// Why a path is refused: what there is under it.
+pub(super) const IS_NOT_LISTED: &str = "is not one of the files that the skill lists";
+pub(super) const IS_FOLDER: &str = "is a folder";
+pub(super) const IS_BELOW_FILE: &str = "leads through a file as if it were a folder";
+pub(super) const IS_MISSING: &str = "does not exist";
+
 /// A folder that was listed, to be opened again.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) struct Home {
@@ -71,15 +77,8 @@ impl Home {
 
     /// Why a path that is not listed is refused; nothing is read.
     pub(super) fn refusal(&self, path: &str) -> Fault {
-        let reason = reason_of_form(path).map_or_else(|| self.reason_of_place(path), Ok);
-        match reason {
-            Ok(reason) => Fault::new(
-                Code::InvalidArguments,
-                format!(
-                    "`{}` {reason}. Give the path of a file from the skill's list, as it stands there",
-                    shown(path, 200)
-                ),
-            ),
+        match reason_of_form(path).map_or_else(|| self.reason_of_place(path), Ok) {
+            Ok(reason) => refused(path, reason),
             Err(fault) => fault,
         }
     }
@@ -88,23 +87,32 @@ impl Home {
         let found = parent(self.open()?, path)
             .and_then(|(folder, name)| Ok(folder.stat(OsStr::new(name))?.kind));
         match found {
-            Ok(EntryKind::File) => Ok("is not one of the files that the skill lists"),
-            Ok(EntryKind::Folder) | Err(OpenError::Is(EntryKind::Folder)) => Ok("is a folder"),
+            Ok(EntryKind::File) => Ok(IS_NOT_LISTED),
+            Ok(EntryKind::Folder) | Err(OpenError::Is(EntryKind::Folder)) => Ok(IS_FOLDER),
             Ok(EntryKind::Link) | Err(OpenError::Is(EntryKind::Link)) => {
                 Ok("is a link, or leads through one, that the skill does not list")
             }
             Ok(EntryKind::Special) => Ok("is a pipe, a socket or a device"),
-            Err(OpenError::Is(EntryKind::File | EntryKind::Special)) => {
-                Ok("leads through a file as if it were a folder")
-            }
-            Err(OpenError::Missing) => Ok("does not exist"),
+            Err(OpenError::Is(EntryKind::File | EntryKind::Special)) => Ok(IS_BELOW_FILE),
+            Err(OpenError::Missing) => Ok(IS_MISSING),
             Err(OpenError::Io(_)) => Ok("cannot be looked at"),
         }
     }
 }
 
+/// Refuses a path for a reason.
+pub(super) fn refused(path: &str, reason: &str) -> Fault {
+    Fault::new(
+        Code::InvalidArguments,
+        format!(
+            "`{}` {reason}. Give the path of a file from the skill's list, as it stands there",
+            shown(path, 200)
+        ),
+    )
+}
+
 /// Why no list has such a path, by its form alone.
-fn reason_of_form(path: &str) -> Option<&'static str> {
+pub(super) fn reason_of_form(path: &str) -> Option<&'static str> {
     let bytes = path.as_bytes();
     let has_drive = matches!(bytes, [letter, b':', ..] if letter.is_ascii_alphabetic());
     let lower = path.to_ascii_lowercase();

@@ -96,6 +96,27 @@ pub(super) fn list(
     (listing, proof)
 }
 
+/// Lists the files of a skill that has nothing else, from their paths below its folder, their sizes, and whether they are
+/// executable. `is_cut` says that there are more.
+pub(super) fn list_given<'a>(
+    top: &Path,
+    files: impl Iterator<Item = (&'a str, u64, bool)>,
+    is_cut: bool,
+) -> Listing {
+    let mut diagnostics = Vec::new();
+    let mut given = Vec::new();
+    for (path, size, is_executable) in files {
+        if path.rsplit('/').next() == Some(MAIN) {
+            diagnostics.push(nested_skill(&top.join(path)));
+        }
+        given.push(File {
+            resource: Resource::new(path, size).executable(is_executable),
+            real: None,
+        });
+    }
+    listing(top, given, is_cut, diagnostics)
+}
+
 /// A file that will be listed.
 struct File {
     resource: Resource,
@@ -187,12 +208,7 @@ impl Lister<'_> {
 
     fn file(&mut self, path: String, real: Option<String>, name: &str, stat: Stat) {
         if name == MAIN && real.is_none() {
-            self.diagnostics.push(diagnostic(
-                DiagnosticKind::NestedSkillIgnored,
-                &self.top.join(&path),
-                "a skill inside a skill is a file of the outer one",
-                "move its folder out of this one if it is a skill of its own",
-            ));
+            self.diagnostics.push(nested_skill(&self.top.join(&path)));
         }
         let mut resource = Resource::new(path, stat.key.size).executable(stat.is_executable);
         // A script stays one under whatever name a link gives it.
@@ -269,40 +285,55 @@ impl Lister<'_> {
         ));
     }
 
-    fn finish(mut self) -> Listing {
-        let key = |file: &File| Arc::clone(&file.resource.path);
-        self.files
-            .sort_unstable_by(|left, right| left.resource.path.cmp(&right.resource.path));
-        self.files.dedup_by_key(|file| key(file));
-        let total = self.files.len();
-        if total > MOST_LISTED || self.is_cut {
-            self.files.truncate(MOST_LISTED);
-            let count = if self.is_cut {
-                format!("more than {total} files")
-            } else {
-                format!("{total} files")
-            };
-            self.diagnostics.push(diagnostic(
-                DiagnosticKind::ResourcesTruncated,
-                self.top,
-                format!(
-                    "the skill has {count}, of which {} are listed",
-                    self.files.len()
-                ),
-                "keep beside the skill what it is used with, or pack it into fewer files",
-            ));
-        }
-        let mut listing = Listing {
-            total,
-            diagnostics: self.diagnostics,
-            ..Listing::default()
-        };
-        for (at, file) in self.files.into_iter().enumerate() {
-            listing.resources.push(file.resource);
-            listing.links.extend(file.real.map(|real| (at, real)));
-        }
-        listing
+    fn finish(self) -> Listing {
+        listing(self.top, self.files, self.is_cut, self.diagnostics)
     }
+}
+
+/// The list of files, cut where they are too many. `is_cut` says that more were left out without being counted.
+fn listing(
+    top: &Path,
+    mut files: Vec<File>,
+    is_cut: bool,
+    mut diagnostics: Vec<Diagnostic>,
+) -> Listing {
+    let key = |file: &File| Arc::clone(&file.resource.path);
+    files.sort_unstable_by(|left, right| left.resource.path.cmp(&right.resource.path));
+    files.dedup_by_key(|file| key(file));
+    let total = files.len();
+    if total > MOST_LISTED || is_cut {
+        files.truncate(MOST_LISTED);
+        let count = if is_cut {
+            format!("more than {total} files")
+        } else {
+            format!("{total} files")
+        };
+        diagnostics.push(diagnostic(
+            DiagnosticKind::ResourcesTruncated,
+            top,
+            format!("the skill has {count}, of which {} are listed", files.len()),
+            "keep beside the skill what it is used with, or pack it into fewer files",
+        ));
+    }
+    let mut listing = Listing {
+        total,
+        diagnostics,
+        ..Listing::default()
+    };
+    for (at, file) in files.into_iter().enumerate() {
+        listing.resources.push(file.resource);
+        listing.links.extend(file.real.map(|real| (at, real)));
+    }
+    listing
+}
+
+fn nested_skill(path: &Path) -> Diagnostic {
+    diagnostic(
+        DiagnosticKind::NestedSkillIgnored,
+        path,
+        "a skill inside a skill is a file of the outer one",
+        "move its folder out of this one if it is a skill of its own",
+    )
 }
 
 /// What a path below a folder stands for, without following a link.

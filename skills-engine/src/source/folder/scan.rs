@@ -10,7 +10,8 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 
 use super::discover::{
-    Cancelled, Found, MAIN, Spot, Visit, Walk, diagnostic, open_below, unreadable,
+    Cancelled, Found, MAIN, Spot, Visit, Walk, diagnostic, main_not_file, open_below, other_case,
+    unreadable,
 };
 use super::document::{MOST_BYTES, TOO_LARGE_HINT};
 use super::handle::{EntryKind, FileKey, Folder, OpenError, Stat};
@@ -182,14 +183,7 @@ impl Scanner<'_> {
         place: &mut Place,
         shown_path: &Path,
     ) -> Result<SeenMain, Diagnostic> {
-        let not_file = || {
-            diagnostic(
-                DiagnosticKind::SkillMdNotFile,
-                shown_path,
-                "it is not a file",
-                "write the skill's header and text into a file of this name",
-            )
-        };
+        let not_file = || main_not_file(shown_path);
         let problem = |error: OpenError| match error {
             OpenError::Missing => unreadable(shown_path, &io::ErrorKind::NotFound.into()),
             OpenError::Is(_) => not_file(),
@@ -256,12 +250,7 @@ impl Scanned {
         let mut diagnostics = Vec::new();
         let place = &self.seen.place;
         if !place.shown.ends_with(MAIN) {
-            diagnostics.push(Diagnostic::new(
-                DiagnosticKind::FilenameCase,
-                &*place.shown,
-                format!("the file is not spelled `{MAIN}`"),
-                "rename it: other clients do not find it",
-            ));
+            diagnostics.push(other_case(&place.shown));
         }
         diagnostics.extend(self.unread.clone());
         let main = match self.seen.main.as_ref().map(|main| &main.read) {
