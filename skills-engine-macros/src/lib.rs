@@ -104,8 +104,11 @@ pub fn skill_tool(options: TokenStream, item: TokenStream) -> TokenStream {
 /// Embeds the skills in a folder of the crate: every folder in it with a `SKILL.md`, and all files beside that. It is an
 /// item. An engine finds the skills wherever the crate is linked, as it finds annotated types.
 ///
-/// ```ignore
+/// ```
+/// # macro_rules! skill_crate { ($($rest:tt)*) => {} }
+/// # skill_crate! {
 /// skills_engine::embed_skills!("skills");
+/// # }
 /// ```
 ///
 /// The path is below the folder of the crate's `Cargo.toml`. Each file is embedded by `include_bytes!`, so an edit is seen
@@ -129,8 +132,11 @@ pub fn embed_skills(input: TokenStream) -> TokenStream {
 /// The skills in a folder of the crate as a value, an `EmbeddedSkills`, for `builder.source(..)`. Nothing is found that is
 /// not passed. All else is as [`embed_skills!`] has it.
 ///
-/// ```ignore
-/// let engine = Engine::builder().source(skills_engine::embedded_skills!("skills").strict());
+/// ```
+/// # macro_rules! program { ($($rest:tt)*) => {} }
+/// # program! {
+/// let builder = Engine::builder().source(skills_engine::embedded_skills!("skills").strict());
+/// # }
 /// ```
 #[proc_macro]
 pub fn embedded_skills(input: TokenStream) -> TokenStream {

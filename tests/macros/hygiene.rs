@@ -100,6 +100,14 @@ impl Bare {
     }
 }
 
+::skills_engine::embed_skills!("fixtures/embedded");
+
+#[test]
+fn a_folder_is_embedded() {
+    let source = ::skills_engine::embedded_skills!("fixtures/embedded");
+    ::core::assert_eq!(::skills_engine::source::SkillSource::name(&source), "tests");
+}
+
 #[test]
 fn it_works() {
     let bare = ::std::sync::Arc::new(<Bare as ::core::default::Default>::default());

@@ -67,7 +67,15 @@ use std::sync::Arc;
 use skills_engine::skill::{
     AttachContext, AttributeContext, Resources, ToolContext, ToolSelection, TurnRequest,
 };
-use skills_engine::{skill, skill_attribute, skill_tool};
+use skills_engine::source::EmbeddedSkills;
+use skills_engine::{embed_skills, embedded_skills, skill, skill_attribute, skill_tool};
+
+embed_skills!("fixtures/embedded");
+
+/// The same as a value.
+fn embedded() -> EmbeddedSkills {
+    embedded_skills!("fixtures/embedded")
+}
 
 /// A strict skill.
 #[skill(tags = ["a"], factory = Self::make)]
@@ -164,3 +172,10 @@ struct Alone;
 /// Nothing in it.
 #[skill]
 impl Alone {}
+
+/// It is silent.
+#[test]
+fn a_strict_crate_may_embed_folders() {
+    let text = format!("{:?}", embedded());
+    assert!(text.contains("fixtures/embedded"), "{text}");
+}

@@ -5,6 +5,8 @@
 
 use ::engine::{skill, skill_attribute, skill_tool};
 
+::engine::embed_skills!("skills", crate = ::engine);
+
 /// Counts letters.
 #[skill(crate = ::engine)]
 #[derive(::std::default::Default)]
@@ -33,7 +35,7 @@ impl Letters {
 
 #[cfg(test)]
 mod tests {
-    use ::engine::__private::inventory;
+    use ::engine::__private::{EmbeddedRoot, inventory};
     use ::engine::skill::{BlockEntry, SkillType};
     use ::std::any::TypeId;
     use ::std::iter::{IntoIterator, Iterator};
@@ -50,5 +52,21 @@ mod tests {
             .flat_map(|block| block.tools)
             .map(|tool| tool.name);
         ::std::assert!(tools.eq(["count"]));
+    }
+
+    #[test]
+    fn the_embedded_folder_is_found() {
+        let mut roots = inventory::iter::<EmbeddedRoot>.into_iter();
+        let root = Iterator::next(&mut roots).expect("the macro submitted it");
+        ::std::assert_eq!(root.path, "skills");
+        ::std::assert_eq!(root.origin.crate_name, "renamed");
+        ::std::assert_eq!(root.folders[0].path, "spell");
+        ::std::assert!(Iterator::next(&mut roots).is_none());
+    }
+
+    #[test]
+    fn the_folder_is_a_value() {
+        let source = ::engine::embedded_skills!("skills", crate = ::engine,);
+        ::std::assert_eq!(::engine::source::SkillSource::name(&source), "renamed");
     }
 }

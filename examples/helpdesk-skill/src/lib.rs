@@ -1,7 +1,8 @@
-//! A skill in a crate of its own, with its own state: a help desk and its tickets.
+//! A skill in a crate of its own, with its own state: a help desk and its tickets. A second one is text alone, the folder
+//! `skills/escalate`, which is compiled into the crate.
 //!
 //! A program takes it in with `helpdesk-skill` in its `Cargo.toml` and one line, `skills_engine::link!(helpdesk_skill);`.
-//! Nothing registers it: the engine finds it.
+//! Nothing registers them: the engine finds them.
 #![forbid(unsafe_code)]
 
 mod tickets;
@@ -11,6 +12,8 @@ use std::sync::Arc;
 use skills_engine::{skill, skill_attribute, skill_tool};
 
 pub use self::tickets::{Ticket, TicketError, Tickets};
+
+skills_engine::embed_skills!("skills");
 
 /// Answers help-desk questions and manages tickets.
 #[skill(tags = ["support"])]
@@ -97,9 +100,9 @@ impl Helpdesk {
 #[cfg(test)]
 mod tests {
     use serde_json::json;
-    use skills_engine::Level;
     use skills_engine::skill::Code;
     use skills_engine::testing::{Harness, HarnessError, Probe};
+    use skills_engine::{Engine, Level};
 
     use super::*;
 
@@ -131,6 +134,17 @@ mod tests {
         let answer = probe.call("get_ticket_faq", json!({ "ticket_id": "T-0" }));
         let fault = answer.await.unwrap_err();
         assert_eq!(fault.message, "there is no ticket `T-0`; check the number");
+    }
+
+    // A folder is tested as a program finds it.
+    #[tokio::test]
+    async fn the_folder_is_embedded_without_a_fault() {
+        let engine = Engine::builder().build().await.unwrap();
+        assert_eq!(engine.report().diagnostics, []);
+        let registry = engine.registry();
+        let part = registry.read_resource("escalate", "references/teams.md", 0, 1 << 10);
+        let teams = String::from_utf8(part.await.unwrap().bytes).unwrap();
+        assert!(teams.contains("| printer | facilities |"), "{teams}");
     }
 
     // An engine, a session and a turn: what a model really gets.
