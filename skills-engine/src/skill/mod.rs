@@ -75,7 +75,7 @@ pub(crate) use self::schema::SchemaCache;
 pub use self::schema::{SchemaFunction, normalize_schema, output_schema_of, schema_of};
 #[cfg(not(feature = "folders"))]
 pub(crate) use self::text::{folded, is_combining};
-pub(crate) use self::text::{is_hidden, is_spaceless, nearest, push_visible, shown};
+pub(crate) use self::text::{is_hidden, is_spaceless, nearest, printable, push_visible, shown};
 pub(crate) use self::tool::ToolHandler;
 pub use self::tool::{
     Annotations, Call, InputSchema, NoArguments, Tool, ToolDefinition, ToolResult,

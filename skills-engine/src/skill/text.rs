@@ -64,6 +64,11 @@ pub(crate) fn shown(text: &str, most: usize) -> String {
     out
 }
 
+/// Untrusted text of any length as part of one line: controls and hidden characters visible.
+pub(crate) fn printable(text: &str) -> String {
+    shown(text, usize::MAX)
+}
+
 /// As [`shown`], but cut in the middle: where the end says what was wrong.
 pub(crate) fn shown_ends(text: &str, most: usize) -> String {
     let count = text.chars().count();

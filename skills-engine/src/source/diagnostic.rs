@@ -1,5 +1,7 @@
 use std::fmt;
 
+use crate::skill::printable;
+
 /// How much a [`Diagnostic`] weighs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
@@ -214,10 +216,10 @@ impl Diagnostic {
     }
 }
 
-/// `path:line:column: warning: yaml-repaired: what is wrong. what to do`.
+/// `path:line:column: warning: yaml-repaired: what is wrong. what to do`, on one line: what is not printable is escaped.
 impl fmt::Display for Diagnostic {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "{}:", self.path)?;
+        write!(formatter, "{}:", printable(&self.path))?;
         if let Some(line) = self.line {
             write!(formatter, "{line}:")?;
         }
@@ -229,8 +231,8 @@ impl fmt::Display for Diagnostic {
             " {}: {}: {}. {}",
             self.severity,
             self.kind.as_str(),
-            self.message,
-            self.hint
+            printable(&self.message),
+            printable(&self.hint)
         )
     }
 }

@@ -2,7 +2,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use super::Diagnostic;
-use crate::skill::Skill;
+use crate::skill::{Skill, printable};
 
 /// What a source gave, and what it could not give.
 #[derive(Clone, Debug, Default)]
@@ -61,14 +61,16 @@ impl FailedSkill {
     }
 }
 
+/// On one line: what is not printable is escaped.
 impl fmt::Display for FailedSkill {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let source = printable(&self.source);
         match (&self.skill, &self.path) {
-            (Some(skill), _) => write!(formatter, "skill `{skill}` of `{}`: ", self.source)?,
-            (None, Some(path)) => write!(formatter, "`{path}` of `{}`: ", self.source)?,
-            (None, None) => write!(formatter, "`{}`: ", self.source)?,
+            (Some(skill), _) => write!(formatter, "skill `{}` of `{source}`: ", printable(skill))?,
+            (None, Some(path)) => write!(formatter, "`{}` of `{source}`: ", printable(path))?,
+            (None, None) => write!(formatter, "`{source}`: ")?,
         }
-        formatter.write_str(&self.problems.join("; "))
+        formatter.write_str(&printable(&self.problems.join("; ")))
     }
 }
 
@@ -106,6 +108,7 @@ impl ShadowedSkill {
     }
 }
 
+/// On one line: what is not printable is escaped.
 impl fmt::Display for ShadowedSkill {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let Self {
@@ -114,10 +117,15 @@ impl fmt::Display for ShadowedSkill {
             path,
             by,
         } = self;
-        write!(formatter, "skill `{skill}` of `{source}`")?;
+        write!(
+            formatter,
+            "skill `{}` of `{}`",
+            printable(skill),
+            printable(source)
+        )?;
         if let Some(path) = path {
-            write!(formatter, " at `{path}`")?;
+            write!(formatter, " at `{}`", printable(path))?;
         }
-        write!(formatter, " is left out for that of `{by}`")
+        write!(formatter, " is left out for that of `{}`", printable(by))
     }
 }

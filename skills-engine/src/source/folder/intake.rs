@@ -7,7 +7,7 @@ use super::needs::Machine;
 use super::resources::Listing;
 use super::skill::Main;
 use super::{Diagnostic, DiagnosticKind, Severity};
-use crate::skill::Skill;
+use crate::skill::{Skill, printable};
 use crate::source::{FailedSkill, ShadowedSkill};
 
 /// Skills of one source.
@@ -119,7 +119,10 @@ impl<'a, S: Skill> Intake<'a, S> {
             self.diagnostics.push(Diagnostic::new(
                 DiagnosticKind::NameCollision,
                 place,
-                format!("a skill of the same name goes first: `{first}`"),
+                format!(
+                    "a skill of the same name goes first: `{}`",
+                    printable(first)
+                ),
                 "rename one of the two",
             ));
             self.shadowed
