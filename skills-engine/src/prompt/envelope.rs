@@ -190,7 +190,7 @@ impl Profile {
         let listed = self.listed(skill);
         for path in listed {
             out.push_str("- ");
-            escape_inline(&one_line(path), out);
+            out.push_str(&listed_path(path));
             out.push('\n');
         }
         if listed.len() < total {
@@ -228,6 +228,13 @@ impl Profile {
     }
 }
 
+/// A path as the list of a skill's files has it.
+pub(crate) fn listed_path(path: &str) -> String {
+    let mut out = String::new();
+    escape_inline(&one_line(path), &mut out);
+    out
+}
+
 fn push_command_name(name: &str, out: &mut String) {
     out.push_str("<command-name>");
     escape_inline(&one_line(name), out);
@@ -261,13 +268,15 @@ impl Formatter for Guarded {
         fragment: &str,
     ) -> io::Result<()> {
         let mut rest = fragment;
+        // Found once: a search of the rest at each character would take time in the square of a text without letters.
+        let letters_end = fragment.rfind(char::is_alphanumeric);
         while let Some(at) = rest.find(|one: char| one == '<' || is_invisible(one)) {
             let (before, tail) = rest.split_at(at);
             self.0.write_string_fragment(writer, before)?;
             let one = tail.chars().next().unwrap_or_default();
             rest = &tail[one.len_utf8()..];
             // A fragment ends where a character is escaped; what comes after may belong to the mark.
-            let is_open = !rest.contains(char::is_alphanumeric);
+            let is_open = letters_end.is_none_or(|end| end < fragment.len() - rest.len());
             if one == '<' && !is_mark(tail) && !is_open {
                 writer.write_all(b"<")?;
                 continue;

@@ -121,12 +121,12 @@ fn read(profile: &Profile) -> Result<Tool, Fault> {
         (
             "limit",
             "integer",
-            "How many bytes at most; as many as fit when left out.",
+            "How many bytes at most, and at least one character; as many as fit when left out.",
         ),
     ] {
         let mut described = json!({ "type": kind, "description": description });
         if kind == "integer" {
-            described["minimum"] = 0.into();
+            described["minimum"] = i32::from(name == "limit").into();
         }
         properties.insert(name.to_owned(), described);
     }
@@ -142,6 +142,9 @@ fn read(profile: &Profile) -> Result<Tool, Fault> {
         });
         async move {
             let (skill, path, offset, limit) = taken?;
+            if limit == Some(0) {
+                return Err(wrong("`limit` must be a whole number from 1 on"));
+            }
             cx.access().read(&skill, &path, offset, limit).await
         }
     };
@@ -170,7 +173,8 @@ fn take<T>(
     let Some(given) = given.as_object() else {
         return Err(wrong("the arguments must be one JSON object"));
     };
-    if let Some(name) = given.keys().find(|name| !known.contains(&name.as_str())) {
+    let is_unknown = |name: &&String| name.is_empty() || !known.contains(&name.as_str());
+    if let Some(name) = given.keys().find(is_unknown) {
         let near = nearest(name, known.iter().copied().filter(|name| !name.is_empty()));
         let near = near.map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
         let made_up = shown(name, 64);

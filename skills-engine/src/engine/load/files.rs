@@ -5,12 +5,15 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::super::control::Control;
 use crate::audit::AuditKind;
+use crate::prompt::listed_path;
 use crate::skill::{Code, Fault, Resource, ResourcePart, ToolOutput, shown};
 
 /// Bytes of a file in one answer.
 const MOST: usize = 256 * 1024;
 /// Room for what is said beside the bytes.
 const BESIDE: usize = 512;
+/// Bytes that are read whatever the limit: those of the longest character.
+const LEAST: usize = 4;
 
 /// What a model is told of a file that is no text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -46,7 +49,7 @@ impl Control<'_> {
             ));
         };
         let listed = content.resources();
-        let Some(file) = listed.iter().find(|file| *file.path == *path) else {
+        let Some(file) = found(listed, path) else {
             // It is asked for the reason; whatever it answers, nothing of it is handed on.
             let refused = content.read(path, 0, 0).await.err();
             return Err(refused.unwrap_or_else(|| not_listed(id, path)));
@@ -64,12 +67,14 @@ impl Control<'_> {
         let most = limit.map_or(most, |limit| {
             usize::try_from(limit).unwrap_or(most).min(most)
         });
-        let part = content.read(path, offset, most).await?;
+        // Room for one character of a text, and for three bytes of what is none.
+        let most = most.max(LEAST);
+        let part = content.read(&file.path, offset, most).await?;
         let told = self.told_file(file, &part, most)?;
         let kind = AuditKind::ResourceRead {
             skill: id.clone(),
             path: file.path.clone(),
-            offset,
+            offset: told.2,
             bytes: told.1 as u64,
         };
         let mut event = self.engine.event(self.cell, self.actor, kind);
@@ -78,15 +83,19 @@ impl Control<'_> {
         Ok(ToolOutput::text(told.0))
     }
 
-    /// A part as it is told, and how many of its bytes that is.
+    /// A part as it is told, how many of its bytes that is, and which one is the first.
     fn told_file(
         &self,
         file: &Resource,
         part: &ResourcePart,
         most: usize,
-    ) -> Result<(String, usize), Fault> {
-        let (mut text, taken) = match whole_characters(&part.bytes) {
-            Some(text) => (text.to_owned(), text.len()),
+    ) -> Result<(String, usize, u64), Fault> {
+        let mut start = part.offset;
+        let (mut text, taken) = match whole_characters(&part.bytes, part.offset > 0) {
+            Some((before, text)) => {
+                start = start.saturating_add(before as u64);
+                (text.to_owned(), text.len())
+            }
             None if self.engine.loading.binary == BinaryFiles::Refuse => {
                 return Err(Fault::new(
                     Code::InvalidArguments,
@@ -100,22 +109,35 @@ impl Control<'_> {
                 (format!("[base64]\n{letters}"), taken)
             }
         };
-        let end = part.offset.saturating_add(taken as u64);
+        let end = start.saturating_add(taken as u64);
         if taken == 0 && part.total > 0 {
             let _ = write!(text, "[nothing there: the file has {} bytes]", part.total);
-        } else if part.offset > 0 || end < part.total {
-            let _ = write!(text, "\n[bytes {} to {end} of {}", part.offset, part.total);
+        } else if start > 0 || end < part.total {
+            let _ = write!(text, "\n[bytes {start} to {end} of {}", part.total);
             if end < part.total {
                 let _ = write!(text, "; go on with offset {end}");
             }
             text.push(']');
         }
-        Ok((text, taken))
+        Ok((text, taken, start))
     }
 }
 
-/// Bytes as text, without a last character that is not whole; `None` when they are no text.
-fn whole_characters(bytes: &[u8]) -> Option<&str> {
+/// The listed file that a path means: as it is, or as the list of files shows it.
+fn found<'a>(listed: &'a [Resource], path: &str) -> Option<&'a Resource> {
+    if let Some(file) = listed.iter().find(|file| *file.path == *path) {
+        return Some(file);
+    }
+    let mut shown = listed.iter().filter(|file| listed_path(&file.path) == path);
+    shown.next().filter(|_| shown.next().is_none())
+}
+
+/// Bytes as text, without a last character that is not whole, nor the rest of a first one where `is_inside` says that
+/// there are bytes before, and how many bytes that rest has; `None` when they are no text.
+fn whole_characters(bytes: &[u8], is_inside: bool) -> Option<(usize, &str)> {
+    let is_rest = |byte: &&u8| is_inside && matches!(byte, 0x80..=0xBF);
+    let before = bytes.iter().take(3).take_while(is_rest).count();
+    let bytes = &bytes[before..];
     let text = match std::str::from_utf8(bytes) {
         Ok(text) => text,
         Err(err) if err.error_len().is_none() && err.valid_up_to() > 0 => {
@@ -123,7 +145,7 @@ fn whole_characters(bytes: &[u8]) -> Option<&str> {
         }
         Err(_) => return None,
     };
-    (!text.contains('\0')).then_some(text)
+    (!text.contains('\0')).then_some((before, text))
 }
 
 fn not_listed(skill: &str, path: &str) -> Fault {
