@@ -10,6 +10,7 @@ mod loading;
 mod needs;
 mod reads;
 mod refresh;
+mod review;
 mod roots;
 mod scratch;
 mod watched;

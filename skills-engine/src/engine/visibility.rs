@@ -79,7 +79,7 @@ impl Visibility for TurnVisibility {
     fn set(&self, request: SetVisibility) -> BoxFuture<'_, Result<VisibilityChange, Fault>> {
         Box::pin(async move {
             let changed = self.control().set(request).await?;
-            self.control().with_instructions(changed).await
+            Ok(self.control().with_instructions(changed).await)
         })
     }
 

@@ -54,6 +54,22 @@ pub trait SkillContent: Send + Sync + 'static {
         None
     }
 
+    /// The names of arguments, in their order: `$name` in the body stands for one. Those that the header declares as
+    /// `arguments`, a text or a list, unless the content says otherwise.
+    fn argument_names(&self) -> Vec<String> {
+        let declared = self.front_matter().and_then(|it| it.get("arguments"));
+        let texts: Vec<_> = match declared {
+            Some(Value::Array(items)) => items.iter().filter_map(Value::as_str).collect(),
+            Some(Value::String(text)) => vec![text.as_str()],
+            _ => Vec::new(),
+        };
+        let words = texts
+            .into_iter()
+            .flat_map(|text| text.split(|it: char| it == ',' || it.is_whitespace()));
+        let words = words.filter(|word| !word.is_empty());
+        words.map(str::to_owned).collect()
+    }
+
     /// The header as JSON, with numbers and booleans by the core schema of YAML 1.2 (section 10.3), if there is one.
     fn front_matter(&self) -> Option<&Map<String, Value>> {
         None

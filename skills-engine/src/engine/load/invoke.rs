@@ -1,6 +1,6 @@
 use super::super::control::Control;
 use super::super::session::Session;
-use super::not_for;
+use super::{held_back, not_for};
 use crate::skill::{Actor, Code, Fault, Level, SetVisibility, shown};
 
 /// A skill that was invoked, for the host to hand to the model.
@@ -33,8 +33,8 @@ impl Session {
     ///
     /// # Errors
     ///
-    /// `unknown_skill`, which names those that the actor may begin; `not_permitted` when the actor may not begin it, or
-    /// it is limited below CONTEXT; `invalid_arguments` for a skill without a body of its own; `limit_exceeded` for
+    /// `unknown_skill`, which names those that the actor may begin; `not_permitted` when the actor may not begin it, it
+    /// is limited below CONTEXT, or roles and lists name single members of it alone; `invalid_arguments` for a skill without a body of its own; `limit_exceeded` for
     /// arguments that make it too long; those of opening a skill, and of reading its body.
     pub async fn invoke(
         &self,
@@ -83,6 +83,9 @@ impl Control<'_> {
         if !may {
             return Err(not_for(self.actor, id));
         }
+        if !self.rights.has_instructions(index) {
+            return Err(held_back(id));
+        }
         let Some(content) = registered.content() else {
             return Err(Fault::new(
                 Code::InvalidArguments,
@@ -103,7 +106,10 @@ impl Control<'_> {
                 format!("`{id}` is limited to {level} in this session. Raise its limit first"),
             ));
         }
-        let message = now.give(index, content, arguments.trim()).await?;
+        if !now.rights.has_instructions(index) {
+            return Err(held_back(id));
+        }
+        let message = now.give(index, content, arguments.trim(), |_| true).await?;
         Ok(Invocation {
             skill: (**id).to_owned(),
             message,
@@ -134,7 +140,7 @@ impl Control<'_> {
             .zip(&registry.skills)
             .filter(|(index, skill)| {
                 skill.content().is_some()
-                    && !self.rights.is_denied(*index)
+                    && self.rights.has_instructions(*index)
                     && match self.actor {
                         Actor::Model => skill.definition().model_invocable,
                         Actor::User => skill.definition().user_invocable,

@@ -20,7 +20,7 @@ use sha2::{Digest as _, Sha256};
 use super::control::Control;
 use super::narrow::AllowedToolsMode;
 use crate::audit::AuditKind;
-use crate::prompt::{LoadedSkill, Template, TemplateError};
+use crate::prompt::{LoadedSkill, ProfileTool, Template, TemplateError};
 use crate::registry::SkillIndex;
 use crate::session::SessionState;
 use crate::skill::{
@@ -93,16 +93,18 @@ impl Control<'_> {
             });
         }
         match registered.content() {
-            Some(content) => now.deliver(index, content, arguments, &state).await,
+            Some(content) => {
+                let most = self.engine.limits.result;
+                now.deliver(index, content, arguments, &state, |told| told.len() <= most)
+                    .await
+            }
             None => Ok(now.described(index, &state, &seen)),
         }
     }
 
-    /// Adds to a change what the skill holds, where a model has just opened it.
-    pub(super) async fn with_instructions(
-        &self,
-        mut change: VisibilityChange,
-    ) -> Result<VisibilityChange, Fault> {
+    /// Adds to a change what the skill holds, where a model has just opened it. The change took effect, so that whatever
+    /// goes wrong is told in place of the instructions.
+    pub(super) async fn with_instructions(&self, mut change: VisibilityChange) -> VisibilityChange {
         let found = self.epoch.registry.find(&change.skill);
         if let Some((index, registered)) = found
             && let Some(content) = registered.content()
@@ -111,28 +113,40 @@ impl Control<'_> {
         {
             let state = self.cell.published().1;
             if !self.has_body(index, content, &state) {
-                change.instructions = Some(self.deliver(index, content, "", &state).await?);
+                // What else the answer tells has the other half.
+                let most = self.engine.limits.result / 2;
+                let fits = |told: &str| {
+                    serde_json::to_string(told).is_ok_and(|quoted| quoted.len() <= most)
+                };
+                let told = self.deliver(index, content, "", &state, fits).await;
+                change.instructions = Some(told.unwrap_or_else(|fault| {
+                    if fault.code == Code::LimitExceeded {
+                        let load = self.epoch.listing.profile().tool(ProfileTool::Load);
+                        format!("too long to stand here. Call {load} for them")
+                    } else {
+                        fault.message
+                    }
+                }));
             }
         }
-        Ok(change)
+        change
     }
 
-    /// The body of an open skill with its arguments, unless the model has it.
+    /// The body of an open skill with its arguments, unless the model has it. What does not fit is not given at all:
+    /// instructions that end somewhere say something else.
     async fn deliver(
         &self,
         index: SkillIndex,
         content: &dyn SkillContent,
         arguments: &str,
         state: &SessionState,
+        fits: impl FnOnce(&str) -> bool,
     ) -> Result<String, Fault> {
         let profile = self.epoch.listing.profile();
         let registered = self.epoch.registry.skill(index);
         let id = &registered.id;
         if !self.rights.has_instructions(index) {
-            return Err(Fault::new(
-                Code::NotPermitted,
-                format!("the instructions of `{id}` are not for this session. Do without them"),
-            ));
+            return Err(held_back(id));
         }
         let arguments = arguments.trim();
         let given = Given::new(id, content, arguments);
@@ -144,7 +158,7 @@ impl Control<'_> {
         if has_it {
             return Ok(profile.already_loaded(id));
         }
-        self.give(index, content, arguments).await
+        self.give(index, content, arguments, fits).await
     }
 
     /// The body of an open skill with its arguments; from now on the model has it.
@@ -153,12 +167,23 @@ impl Control<'_> {
         index: SkillIndex,
         content: &dyn SkillContent,
         arguments: &str,
+        fits: impl FnOnce(&str) -> bool,
     ) -> Result<String, Fault> {
         let told = self.enveloped(index, content, arguments).await?;
         if let Some(turn) = self.turn {
             turn.check_running()?;
         }
         let id = &self.epoch.registry.skill(index).id;
+        if !fits(&told) {
+            let (long, most) = (told.len(), self.engine.limits.result);
+            return Err(Fault::new(
+                Code::LimitExceeded,
+                format!(
+                    "the instructions of `{id}` have {long} bytes, and a result holds {most}. Do without them, and tell \
+                     the user that parts of them belong into files of the skill"
+                ),
+            ));
+        }
         let given = Given::new(id, content, arguments);
         match self.turn {
             // Once the result is handed out.
@@ -233,7 +258,7 @@ impl Control<'_> {
             .epoch
             .words
             .instructions_of_turn(&self.epoch.registry, index, body);
-        let names = argument_names(content);
+        let names = content.argument_names();
         let mut template = Template::new(&body)
             .arguments(arguments)
             .names(names.iter().map(String::as_str))
@@ -368,11 +393,7 @@ impl Control<'_> {
         let level = self.level(index, &state);
         let id = &self.epoch.registry.skill(index).id;
         if level < Level::Context {
-            let load = self
-                .epoch
-                .listing
-                .profile()
-                .tool(crate::prompt::ProfileTool::Load);
+            let load = self.epoch.listing.profile().tool(ProfileTool::Load);
             return Err(Fault::new(
                 Code::Hidden,
                 format!("`{id}` is at {level}; open it with {load} first"),
@@ -388,29 +409,20 @@ impl Control<'_> {
     }
 }
 
-/// The names of arguments that a header declares, as text or as a list.
-fn argument_names(content: &dyn SkillContent) -> Vec<String> {
-    let declared = content
-        .front_matter()
-        .and_then(|header| header.get("arguments"));
-    match declared {
-        Some(serde_json::Value::String(names)) => {
-            names.split_whitespace().map(str::to_owned).collect()
-        }
-        Some(serde_json::Value::Array(names)) => names
-            .iter()
-            .map(|name| name.as_str().unwrap_or_default().to_owned())
-            .collect(),
-        _ => Vec::new(),
-    }
-}
-
 /// How skills are loaded: what an engine is built with.
 #[derive(Default)]
 pub(super) struct Loading {
     pub(super) delivery: BodyDelivery,
     pub(super) binary: BinaryFiles,
     pub(super) allowed_tools: AllowedToolsMode,
+}
+
+/// Says that roles or lists leave out what the skill holds.
+fn held_back(skill: &str) -> Fault {
+    Fault::new(
+        Code::NotPermitted,
+        format!("the instructions of `{skill}` are not for this session. Do without them"),
+    )
 }
 
 /// Says that nobody but the user, or nobody but the model, begins a skill.

@@ -1,4 +1,7 @@
 use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::stream::{self, StreamExt as _};
 
 use super::super::control::Control;
 use super::super::inner::EngineInner;
@@ -7,7 +10,10 @@ use super::BodyDelivery;
 use crate::prompt::escape_line;
 use crate::registry::{RegisteredSkill, SkillIndex};
 use crate::session::{SessionState, Standing, TurnStanding};
-use crate::skill::{Code, Fault, Level, SkillContent, Timestamp, within};
+use crate::skill::{BoxFuture, Code, Fault, Level, SkillContent, Timestamp, within};
+
+/// Bodies that are read at one time.
+const AT_ONCE: usize = 64;
 
 /// The bodies that stand in the prompt of a view.
 #[derive(Clone, Default, PartialEq, Eq)]
@@ -61,20 +67,17 @@ impl Control<'_> {
             Some(last) if last.holds(&wanted) => return last.clone(),
             Some(_) | None => {}
         }
+        let begun = self.engine.clock.now();
+        let reading: Vec<BoxFuture<'_, Result<String, Fault>>> = wanted
+            .iter()
+            .map(|(index, content)| Box::pin(self.told_in_time(*index, *content, begun)) as _)
+            .collect();
+        // Side by side under one deadline, so that those that hang cost a view no more than one does.
+        let read = stream::iter(reading).buffered(AT_ONCE).collect::<Vec<_>>();
         let mut bodies = Vec::with_capacity(wanted.len());
         let mut text = String::new();
-        for (index, content) in wanted {
-            let reading = within(
-                &*self.engine.clock,
-                self.engine.limits.view_deadline,
-                self.enveloped(index, content, ""),
-            );
-            let told = reading.await.unwrap_or_else(|| {
-                Err(Fault::new(
-                    Code::Timeout,
-                    "it took too long. Try again later",
-                ))
-            });
+        for ((index, content), told) in wanted.iter().zip(read.await) {
+            let index = *index;
             text.push('\n');
             match told {
                 Ok(told) => {
@@ -95,6 +98,26 @@ impl Control<'_> {
             bodies: bodies.into(),
             text: text.into(),
         }
+    }
+
+    /// A body in its envelope, if it is there before the deadline of a view that was begun at that time.
+    async fn told_in_time(
+        &self,
+        index: SkillIndex,
+        content: &dyn SkillContent,
+        begun: Timestamp,
+    ) -> Result<String, Fault> {
+        let clock = &*self.engine.clock;
+        let passed = clock.now().0.saturating_sub(begun.0);
+        let passed = Duration::from_millis(u64::try_from(passed).unwrap_or(0));
+        let left = self.engine.limits.view_deadline.saturating_sub(passed);
+        let told = within(clock, left, self.enveloped(index, content, "")).await;
+        told.unwrap_or_else(|| {
+            Err(Fault::new(
+                Code::Timeout,
+                "it took too long. Try again later",
+            ))
+        })
     }
 
     /// The skills whose bodies belong into the prompt, in the order in which they were opened.

@@ -124,6 +124,10 @@ impl SkillContent for EmbeddedSkill {
         Box::pin(async move { self.part(path, offset, limit) })
     }
 
+    fn argument_names(&self) -> Vec<String> {
+        self.main.header.arguments.clone()
+    }
+
     fn front_matter(&self) -> Option<&Map<String, Value>> {
         Some(&self.main.header.fields)
     }

@@ -240,6 +240,10 @@ impl SkillContent for FolderSkill {
         self.place.path.to_str()
     }
 
+    fn argument_names(&self) -> Vec<String> {
+        self.main.header.arguments.clone()
+    }
+
     fn front_matter(&self) -> Option<&Map<String, Value>> {
         Some(&self.main.header.fields)
     }
