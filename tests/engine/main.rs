@@ -28,6 +28,7 @@ mod dialects;
 mod explain;
 mod faults;
 mod folders;
+mod following;
 mod governance;
 mod helpdesk;
 mod hooks;

@@ -173,6 +173,7 @@ limits! {
     count turn_tools: "limits.turn_tools" "SKILLS_ENGINE_LIMITS__TURN_TOOLS" "256",
     time store_timeout: "limits.store_timeout" "SKILLS_ENGINE_LIMITS__STORE_TIMEOUT" "2s",
     time source_timeout: "limits.source_timeout" "SKILLS_ENGINE_LIMITS__SOURCE_TIMEOUT" "30s",
+    time refresh_debounce: "limits.refresh_debounce" "SKILLS_ENGINE_LIMITS__REFRESH_DEBOUNCE" "250ms",
     count blocking_threads: "limits.blocking_threads" "SKILLS_ENGINE_LIMITS__BLOCKING_THREADS" "64",
     count approvals: "limits.approvals" "SKILLS_ENGINE_LIMITS__APPROVALS" "64",
     time approval_ttl: "limits.approval_ttl" "SKILLS_ENGINE_LIMITS__APPROVAL_TTL" "15m",

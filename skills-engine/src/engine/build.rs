@@ -6,11 +6,12 @@ use std::sync::{Arc, RwLock};
 use std::time::Duration;
 
 use super::epoch::Epoch;
+use super::follow::follow;
 use super::governance::Governance;
 use super::inner::EngineInner;
 use super::intake::shadow;
 use super::reaper::reap;
-use super::refresh::{Skills, Sources, add_loader, follow, load, revision};
+use super::refresh::{Skills, Sources, add_loader, load, revision};
 use super::report::BuildReport;
 use super::sessions::Sessions;
 use super::settled::Settled;

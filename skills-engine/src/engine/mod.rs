@@ -17,6 +17,7 @@ mod dropped;
 mod epoch;
 mod explained;
 mod fence;
+mod follow;
 mod foreign;
 mod governance;
 mod granted;

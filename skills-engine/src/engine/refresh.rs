@@ -2,15 +2,14 @@ use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, Weak};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use futures_util::FutureExt as _;
 use tokio::sync::Notify;
-use tokio::task::AbortHandle;
 
 use super::Engine;
 use super::epoch::Epoch;
+use super::follow::Follower;
 use super::inner::EngineInner;
 use super::intake::{Intake, shadow};
 use super::telling::Telling;
@@ -43,7 +42,7 @@ pub struct RefreshReport {
 
 /// The sources of an engine, and what they gave last.
 pub(super) struct Sources {
-    all: Vec<Arc<dyn SkillSource>>,
+    pub(super) all: Vec<Arc<dyn SkillSource>>,
     /// Skills that no source gave: they stay as they are.
     fixed: Skills,
     /// Stands in registries in which a skill has content.
@@ -56,7 +55,7 @@ pub(super) struct Sources {
     refreshed: Notify,
     telling: Telling,
     told: Option<Told>,
-    followers: Followers,
+    pub(super) follower: Follower,
 }
 
 /// Who is told what each refresh did.
@@ -82,7 +81,7 @@ impl Sources {
             refreshed: Notify::new(),
             telling,
             told,
-            followers: Followers::default(),
+            follower: Follower::default(),
         }
     }
 }
@@ -102,49 +101,6 @@ pub(super) async fn load(
             "it gave no answer within {} seconds; raise `source_timeout`, or see to the source",
             limits.source_timeout.as_secs_f64()
         )),
-    }
-}
-
-/// How long it is waited after a change for others that belong to it.
-const SETTLES: Duration = Duration::from_millis(250);
-
-/// Refreshes an engine whenever a source says that something changed, until the engine goes.
-pub(super) fn follow(engine: &Arc<EngineInner>) {
-    let sources = engine.sources.all.iter();
-    for source in sources.filter(|source| source.changed().is_some()) {
-        let task = refresh_after_changes(
-            Arc::downgrade(engine),
-            Arc::clone(source),
-            Arc::clone(&engine.clock),
-        );
-        lock(&engine.sources.followers.0).push(tokio::spawn(task).abort_handle());
-    }
-}
-
-async fn refresh_after_changes(
-    engine: Weak<EngineInner>,
-    source: Arc<dyn SkillSource>,
-    clock: Arc<dyn Clock>,
-) {
-    while let Some(changed) = source.changed() {
-        changed.await;
-        clock.sleep(SETTLES).await;
-        let Some(engine) = engine.upgrade() else {
-            return;
-        };
-        engine.refresh_in_turn().await;
-    }
-}
-
-/// Tasks that end with their engine.
-#[derive(Default)]
-struct Followers(Mutex<Vec<AbortHandle>>);
-
-impl Drop for Followers {
-    fn drop(&mut self) {
-        for task in lock(&self.0).drain(..) {
-            task.abort();
-        }
     }
 }
 
@@ -188,7 +144,7 @@ impl EngineInner {
     }
 
     /// Asks the sources anew, after one that runs already.
-    async fn refresh_in_turn(&self) {
+    pub(super) async fn refresh_in_turn(&self) {
         loop {
             let mut finished = pin!(self.sources.refreshed.notified());
             finished.as_mut().enable();

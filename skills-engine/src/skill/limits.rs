@@ -49,6 +49,9 @@ pub struct Limits {
     pub store_timeout: Duration,
     /// How long a source of skills may take.
     pub source_timeout: Duration,
+    /// How long sources that tell of changes must have been quiet before an engine refreshes. Those that go on changing are
+    /// waited for four times as long.
+    pub refresh_debounce: Duration,
     /// After how much idle time a session is ended.
     pub session_idle: Duration,
     /// Threads that run blocking tools and blocking attributes; the tools of one session take half of them at most.
@@ -95,6 +98,7 @@ impl Default for Limits {
             turn_tools: 256,
             store_timeout: Duration::from_secs(2),
             source_timeout: Duration::from_secs(30),
+            refresh_debounce: Duration::from_millis(250),
             session_idle: Duration::from_secs(24 * 3_600),
             blocking_threads: 64,
             approvals: 64,

@@ -36,8 +36,12 @@ pub trait SkillSource: Send + Sync + 'static {
         0
     }
 
-    /// Completes once something changed after the source was asked last; an engine then waits for a quarter of a second,
-    /// so that one change of many files is one, and refreshes by itself. `None` for a source that does not tell.
+    /// Completes once something changed after the source was asked last; `None` for a source that does not tell.
+    ///
+    /// An engine then refreshes by itself, when none of its sources has told of another change for
+    /// [`refresh_debounce`](crate::skill::Limits::refresh_debounce), so that one change of many files is one. It calls this
+    /// again and again meanwhile, and drops what has not completed: the next one must then complete for a change that was
+    /// not told. A source that tells of one until it is asked is asked after four times as long, as one that never rests.
     fn changed(&self) -> Option<BoxFuture<'static, ()>> {
         None
     }

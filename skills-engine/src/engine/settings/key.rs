@@ -75,6 +75,7 @@ limits! {
     "limits.turn_tools" is Count turn_tools,
     "limits.store_timeout" is Time store_timeout,
     "limits.source_timeout" is Time source_timeout,
+    "limits.refresh_debounce" is Time refresh_debounce,
     "limits.blocking_threads" is Count blocking_threads,
     "limits.approvals" is Count approvals,
     "limits.approval_ttl" is Time approval_ttl,

@@ -123,8 +123,9 @@ impl SkillFolders {
         self
     }
 
-    /// Watches the roots: an engine then refreshes by itself a quarter of a second after something changed below them. A
-    /// root that is missing is watched for, and one that goes may come back.
+    /// Watches the roots: an engine then refreshes by itself when something changed below them, once nothing did for
+    /// [`refresh_debounce`](crate::skill::Limits::refresh_debounce). A root that is missing is watched for, and one that goes
+    /// may come back.
     ///
     /// Where the operating system cannot watch, or not so many folders, a warning says so, and a refresh of the engine
     /// finds what changed.

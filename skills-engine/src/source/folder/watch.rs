@@ -18,7 +18,7 @@ pub(super) struct Watch {
 #[derive(Default)]
 struct Signal {
     changes: AtomicU64,
-    /// The count when the roots were searched last.
+    /// The count when the roots were searched last, or when somebody was told last.
     seen: AtomicU64,
     changed: Notify,
 }
@@ -90,7 +90,7 @@ impl Watch {
         })
     }
 
-    /// Completes once something changed after the roots were searched last.
+    /// Completes once something changed after the roots were searched last, and nobody was told of it.
     pub(super) fn changed(&self) -> BoxFuture<'static, ()> {
         let signal = Arc::clone(&self.signal);
         Box::pin(async move {
@@ -98,7 +98,7 @@ impl Watch {
                 let mut changed = pin!(signal.changed.notified());
                 changed.as_mut().enable();
                 let count = signal.changes.load(Ordering::Acquire);
-                if count != signal.seen.load(Ordering::Acquire) {
+                if signal.seen.swap(count, Ordering::AcqRel) != count {
                     return;
                 }
                 changed.await;
