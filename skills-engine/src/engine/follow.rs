@@ -1,5 +1,6 @@
 use std::future::pending;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, Weak};
 use std::time::Duration;
 
@@ -35,8 +36,8 @@ impl Drop for Follower {
 pub(super) fn follow(engine: &Arc<EngineInner>) {
     let sources = engine.sources.all.iter();
     let sources: Vec<_> = sources
-        .filter(|source| change(source).is_some())
-        .cloned()
+        .map(|source| Arc::new(Heard::new(source)))
+        .filter(|source| source.change().is_some())
         .collect();
     if sources.is_empty() {
         return;
@@ -52,7 +53,7 @@ pub(super) fn follow(engine: &Arc<EngineInner>) {
 
 async fn refresh_after_changes(
     engine: Weak<EngineInner>,
-    sources: Vec<Arc<dyn SkillSource>>,
+    sources: Vec<Arc<Heard>>,
     clock: Arc<dyn Clock>,
     debounce: Duration,
 ) {
@@ -68,7 +69,7 @@ async fn refresh_after_changes(
 }
 
 /// Waits until sources that began to change have told of no change for as long as `debounce`, or went on for too long.
-async fn come_to_rest(sources: &[Arc<dyn SkillSource>], clock: &dyn Clock, debounce: Duration) {
+async fn come_to_rest(sources: &[Arc<Heard>], clock: &dyn Clock, debounce: Duration) {
     let now = || Duration::from_nanos(clock.monotonic_nanos());
     let begun = now();
     let latest = begun.saturating_add(debounce.saturating_mul(LONGEST));
@@ -85,32 +86,52 @@ async fn come_to_rest(sources: &[Arc<dyn SkillSource>], clock: &dyn Clock, debou
 }
 
 /// Completes when any of the sources tells of a change. Which of them told is forgotten: all are asked.
-async fn changed(sources: &[Arc<dyn SkillSource>]) {
-    let changes: Vec<_> = sources.iter().filter_map(change).collect();
+async fn changed(sources: &[Arc<Heard>]) {
+    let changes: Vec<_> = sources.iter().filter_map(Heard::change).collect();
     if changes.is_empty() {
         pending::<()>().await;
     }
     select_all(changes).await;
 }
 
-/// The next change of a source; `None` for one that does not tell. One that panics is not listened to for now.
-fn change(source: &Arc<dyn SkillSource>) -> Option<BoxFuture<'static, ()>> {
-    let report = |source: &Arc<dyn SkillSource>| {
-        tracing::error!(
-            source = source.name(),
-            "a source panicked when it was asked for changes; see to it"
-        );
-    };
-    let Ok(changed) = catch_unwind(AssertUnwindSafe(|| source.changed())) else {
-        report(source);
-        return Some(Box::pin(pending()));
-    };
-    let changed = AssertUnwindSafe(changed?).catch_unwind();
-    let source = Arc::clone(source);
-    Some(Box::pin(async move {
-        if changed.await.is_err() {
-            report(&source);
-            pending::<()>().await;
+/// A source that is listened to, until it panics.
+struct Heard {
+    source: Arc<dyn SkillSource>,
+    is_broken: AtomicBool,
+}
+
+impl Heard {
+    fn new(source: &Arc<dyn SkillSource>) -> Self {
+        Self {
+            source: Arc::clone(source),
+            is_broken: AtomicBool::new(false),
         }
-    }))
+    }
+
+    /// The next change; `None` if the source does not tell.
+    fn change(self: &Arc<Self>) -> Option<BoxFuture<'static, ()>> {
+        if self.is_broken.load(Ordering::Relaxed) {
+            return None;
+        }
+        let Ok(changed) = catch_unwind(AssertUnwindSafe(|| self.source.changed())) else {
+            self.give_up();
+            return None;
+        };
+        let changed = AssertUnwindSafe(changed?).catch_unwind();
+        let heard = Arc::clone(self);
+        Some(Box::pin(async move {
+            if changed.await.is_err() {
+                heard.give_up();
+                pending::<()>().await;
+            }
+        }))
+    }
+
+    fn give_up(&self) {
+        self.is_broken.store(true, Ordering::Relaxed);
+        tracing::error!(
+            source = self.source.name(),
+            "a source panicked when it was asked for changes and is not asked for them again; see to it"
+        );
+    }
 }

@@ -158,6 +158,8 @@ kinds! {
     ResourcesTruncated = "resources-truncated", Warning, false;
     /// The machine lacks something that the skill needs, so the skill is not offered.
     RequirementsUnmet = "requirements-unmet", Warning, false;
+    /// Folders of a source that watches them are not watched, so changes in them are found by refreshes alone.
+    NotWatched = "not-watched", Warning, false;
 }
 
 /// Severity and kind: `warning: yaml-repaired`.

@@ -1,10 +1,13 @@
 //! Folders that are watched: an engine refreshes by itself.
 
+use std::fs;
+use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use skills_engine::Engine;
 use skills_engine::engine::RefreshReport;
+use skills_engine::source::{SkillFolders, SkillRoot};
 use skills_engine::testing::ManualClock;
 use tests::{bare, session, turn, until};
 
@@ -14,10 +17,14 @@ type Reports = Arc<Mutex<Vec<RefreshReport>>>;
 
 /// An engine over watched folders, and what its refreshes did.
 async fn watched(scratch: &Scratch) -> (Engine, Reports) {
+    watching(scratch.user("skills")).await
+}
+
+async fn watching(folders: SkillFolders) -> (Engine, Reports) {
     let reports = Reports::default();
     let kept = Arc::clone(&reports);
     let engine = bare()
-        .source(scratch.user("skills").watch())
+        .source(folders.watch())
         .on_refresh(move |report| kept.lock().unwrap().push(report.clone()))
         .build()
         .await
@@ -29,6 +36,11 @@ async fn watched(scratch: &Scratch) -> (Engine, Reports) {
 async fn told(reports: &Reports, change: impl FnOnce()) -> RefreshReport {
     reports.lock().unwrap().clear();
     change();
+    next(reports).await
+}
+
+/// The first report that says something.
+async fn next(reports: &Reports) -> RefreshReport {
     let said = |report: &&RefreshReport| {
         let RefreshReport {
             added,
@@ -137,4 +149,229 @@ async fn se4_nothing_of_a_watcher_outlives_its_engine() {
     assert_eq!(Arc::strong_count(&reports), 2);
     drop(engine);
     until(|| Arc::strong_count(&reports) == 1).await;
+}
+
+/// Makes a change and waits until an engine has a skill with a description.
+async fn shown(engine: &Engine, (id, description): (&str, &str), change: impl FnOnce()) {
+    change();
+    until(|| {
+        let skills = engine.skills().into_iter();
+        let described = skills.map(|skill| skill.definition().description.to_string());
+        let ids = engine.skills().into_iter();
+        let ids = ids.map(|skill| skill.definition().id.to_string());
+        ids.zip(described)
+            .any(|(it, text)| it == id && text == description)
+    })
+    .await;
+}
+
+/// Whether the system watches a folder for this process.
+#[cfg(target_os = "linux")]
+fn is_watched(folder: &Path) -> bool {
+    use std::os::unix::fs::MetadataExt as _;
+    let number = format!("ino:{:x} ", folder.metadata().unwrap().ino());
+    let descriptors = fs::read_dir("/proc/self/fdinfo").unwrap();
+    descriptors.filter_map(Result::ok).any(|descriptor| {
+        // It may have been closed in the meantime.
+        let told = fs::read_to_string(descriptor.path()).unwrap_or_default();
+        let mut lines = told.lines();
+        lines.any(|line| line.starts_with("inotify ") && line.contains(&number))
+    })
+}
+
+#[tokio::test]
+async fn se4_roots_may_come_late_vanish_and_come_back() {
+    let scratch = Scratch::new();
+    let (_engine, reports) = watching(scratch.user("project/.agents/skills")).await;
+    let put = || scratch.skill("project/.agents/skills/notes", "notes", "Takes notes.");
+    for _ in 0..2 {
+        assert_eq!(told(&reports, put).await.added, ["notes"]);
+        for gone in ["project/.agents/skills", "project/.agents", "project"] {
+            let removed = told(&reports, || scratch.remove(gone)).await;
+            assert_eq!(removed.removed, ["notes"], "{gone}");
+            assert_eq!(removed.diagnostics.len(), 1, "{gone}: the root is missing");
+            assert_eq!(told(&reports, put).await.added, ["notes"], "{gone}");
+        }
+        let removed = told(&reports, || scratch.remove("project")).await;
+        assert_eq!(removed.removed, ["notes"]);
+    }
+}
+
+#[tokio::test]
+async fn se4_a_folder_far_above_a_root_may_be_replaced() {
+    let scratch = Scratch::new();
+    scratch.skill("a/b/c/d/skills/notes", "notes", "Old.");
+    scratch.skill("other/c/d/skills/notes", "notes", "New.");
+    let (engine, _reports) = watching(scratch.user("a/b/c/d/skills")).await;
+    let replace = || {
+        fs::rename(scratch.at("a/b"), scratch.at("away")).unwrap();
+        fs::rename(scratch.at("other"), scratch.at("a/b")).unwrap();
+    };
+    shown(&engine, ("notes", "New."), replace).await;
+    // What is there now is watched, and what was there no more.
+    #[cfg(target_os = "linux")]
+    {
+        until(|| is_watched(&scratch.at("a/b/c/d/skills/notes"))).await;
+        until(|| !is_watched(&scratch.at("away/c/d/skills/notes"))).await;
+        assert!(!is_watched(&scratch.at("away")));
+    }
+    let edit = || scratch.skill("a/b/c/d/skills/notes", "notes", "New, edited.");
+    shown(&engine, ("notes", "New, edited."), edit).await;
+    let bring_back = || {
+        fs::rename(scratch.at("a"), scratch.at("gone")).unwrap();
+        fs::create_dir_all(scratch.at("a")).unwrap();
+        fs::rename(scratch.at("away"), scratch.at("a/b")).unwrap();
+    };
+    shown(&engine, ("notes", "Old."), bring_back).await;
+}
+
+#[tokio::test]
+async fn se4_a_folder_that_is_made_again_is_watched_again() {
+    let scratch = Scratch::new();
+    scratch.skill("skills/notes", "notes", "Takes notes.");
+    let (engine, _reports) = watched(&scratch).await;
+    for round in 0..3 {
+        for folder in ["skills/notes", "skills"] {
+            let again = format!("Again {folder} {round}");
+            let make = || {
+                // File systems are quick to give the same number again.
+                scratch.remove(folder);
+                scratch.skill("skills/notes", "notes", &again);
+            };
+            shown(&engine, ("notes", &again), make).await;
+            let edited = format!("Edited {folder} {round}");
+            let edit = || scratch.skill("skills/notes", "notes", &edited);
+            shown(&engine, ("notes", &edited), edit).await;
+        }
+    }
+}
+
+#[tokio::test]
+async fn se4_a_folder_that_is_renamed_is_watched_under_its_new_name() {
+    let scratch = Scratch::new();
+    scratch.skill("skills/more/review", "review", "Reviews.");
+    scratch.skill("skills/other/notes", "notes", "Takes notes.");
+    let (engine, _reports) = watched(&scratch).await;
+    let rename = || {
+        fs::rename(scratch.at("skills/more"), scratch.at("skills/less")).unwrap();
+        scratch.skill("skills/less/review", "review", "Reviews much.");
+    };
+    shown(&engine, ("review", "Reviews much."), rename).await;
+    let edit = || scratch.skill("skills/less/review", "review", "Reviews less.");
+    shown(&engine, ("review", "Reviews less."), edit).await;
+    // Two folders that change their places.
+    let swap = || {
+        fs::rename(scratch.at("skills/less"), scratch.at("skills/third")).unwrap();
+        fs::rename(scratch.at("skills/other"), scratch.at("skills/less")).unwrap();
+        fs::rename(scratch.at("skills/third"), scratch.at("skills/other")).unwrap();
+        scratch.skill("skills/last", "last", "Comes last.");
+    };
+    shown(&engine, ("last", "Comes last."), swap).await;
+    for (folder, name) in [("less/notes", "notes"), ("other/review", "review")] {
+        let edit = || scratch.skill(&format!("skills/{folder}"), name, "After the swap.");
+        shown(&engine, (name, "After the swap."), edit).await;
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn se4_links_are_watched_with_what_they_lead_to() {
+    let scratch = Scratch::new();
+    scratch.skill("one/skills/notes", "notes", "One.");
+    scratch.skill("two/skills/notes", "notes", "Two.");
+    scratch.skill("shared/review", "review", "One.");
+    scratch.link(scratch.at("one"), "chain");
+    scratch.link("chain", "current");
+    scratch.link(scratch.at("shared/review"), "one/skills/review");
+    scratch.link(scratch.at("late/deploy"), "one/skills/deploy");
+    scratch.put("texts/main.md", main_file("linked", "One.", "Body."));
+    scratch.link(scratch.at("texts/main.md"), "one/skills/linked/SKILL.md");
+    let (engine, _reports) = watching(scratch.user("current/skills")).await;
+
+    let edit = || scratch.skill("shared/review", "review", "Two.");
+    shown(&engine, ("review", "Two."), edit).await;
+    let replace = || {
+        fs::rename(scratch.at("shared"), scratch.at("away")).unwrap();
+        scratch.skill("shared/review", "review", "Three.");
+    };
+    shown(&engine, ("review", "Three."), replace).await;
+    let edit = || scratch.put("texts/main.md", main_file("linked", "Two.", "Body."));
+    shown(&engine, ("linked", "Two."), edit).await;
+    let come = || scratch.skill("late/deploy", "deploy", "Deploys.");
+    shown(&engine, ("deploy", "Deploys."), come).await;
+    // A link in the middle of those that lead to the root.
+    let retarget = || {
+        scratch.link(scratch.at("two"), "next");
+        fs::rename(scratch.at("next"), scratch.at("chain")).unwrap();
+    };
+    shown(&engine, ("notes", "Two."), retarget).await;
+    let edit = || scratch.skill("two/skills/notes", "notes", "Again.");
+    shown(&engine, ("notes", "Again."), edit).await;
+}
+
+#[cfg(target_os = "linux")]
+#[tokio::test]
+async fn se4_only_what_is_searched_is_watched() {
+    let scratch = Scratch::new();
+    scratch.skill("skills/notes", "notes", "Takes notes.");
+    scratch.put("skills/notes/references/deep/more.md", "more");
+    scratch.put("skills/notes/.git/objects/object", "");
+    scratch.put("tree/a/b/c/d/e/f/g/h/file", "");
+    scratch.put("tree/node_modules/package/file", "");
+    scratch.put("tree/.hidden/folder/file", "");
+    scratch.link(scratch.at("tree"), "skills/tree");
+    scratch.skill("project/skills/review", "review", "Reviews.");
+    let project = scratch.at("project");
+    let untrusted = SkillRoot::project(project.join("skills"), &project).trusted(false);
+    let (engine, _reports) = watching(scratch.user("skills").root(untrusted)).await;
+    let watched = [
+        "",
+        "skills",
+        "skills/notes",
+        "skills/notes/references/deep",
+        "tree",
+        "tree/a/b/c/d/e",
+    ];
+    for folder in watched {
+        assert!(is_watched(&scratch.at(folder)), "{folder}");
+    }
+    let others = [
+        "skills/notes/.git",
+        "skills/notes/.git/objects",
+        "tree/a/b/c/d/e/f/g",
+        "tree/a/b/c/d/e/f/g/h",
+        "tree/node_modules",
+        "tree/node_modules/package",
+        "tree/.hidden",
+        "project",
+        "project/skills",
+        "project/skills/review",
+    ];
+    for folder in others {
+        assert!(!is_watched(&scratch.at(folder)), "{folder}");
+    }
+    drop(engine);
+    until(|| !is_watched(&scratch.at("skills"))).await;
+}
+
+#[tokio::test]
+async fn se4_after_a_flood_of_changes_the_next_one_is_seen() {
+    let scratch = Scratch::new();
+    scratch.skill("skills/notes", "notes", "Takes notes.");
+    let (engine, _reports) = watched(&scratch).await;
+    let flood = || {
+        // Each unlike the one before, or the system would tell of one.
+        let files = ["skills/one", "skills/two"].map(|file| scratch.at(file));
+        for file in &files {
+            fs::write(file, "").unwrap();
+        }
+        let permissions = fs::metadata(&files[0]).unwrap().permissions();
+        for count in 0..20_000 {
+            fs::set_permissions(&files[count % 2], permissions.clone()).unwrap();
+        }
+        scratch.skill("skills/notes", "notes", "After the flood.");
+    };
+    shown(&engine, ("notes", "After the flood."), flood).await;
+    let edit = || scratch.skill("skills/notes", "notes", "Later.");
+    shown(&engine, ("notes", "Later."), edit).await;
 }

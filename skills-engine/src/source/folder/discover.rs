@@ -65,6 +65,16 @@ pub(super) struct Walk<'a> {
     pub(super) diagnostics: Vec<Diagnostic>,
     /// Folders that could not be looked into, so that nobody knows what is below them.
     pub(super) unknown: Vec<PathBuf>,
+    pub(super) trace: Trace,
+}
+
+/// What a search came by, beside folders with a main file. Paths are without links, but for the last name.
+#[derive(Debug, Default)]
+pub(super) struct Trace {
+    /// Folders that were looked into.
+    pub(super) groups: Vec<PathBuf>,
+    /// Links that may lead to folders, now or later.
+    pub(super) links: Vec<PathBuf>,
 }
 
 /// The search was given up.
@@ -114,6 +124,7 @@ impl<'a> Walk<'a> {
             folders: 0,
             diagnostics: Vec::new(),
             unknown: Vec::new(),
+            trace: Trace::default(),
         }
     }
 
@@ -211,6 +222,7 @@ impl<'a> Walk<'a> {
             Look::Skill(id, made) => self.is_new(step, id).then_some(made),
             Look::Group(id, entries) => {
                 if self.is_new(step, id.clone()) {
+                    self.trace.groups.push(step.spot.real.clone());
                     let above = step.above.clone();
                     let above = Arc::new(Above { id, above });
                     self.below(step, &entries, &above, next);
@@ -225,6 +237,7 @@ impl<'a> Walk<'a> {
                     "move what belongs to no skill elsewhere",
                 );
                 self.unknown.push(path.clone());
+                self.trace.groups.push(step.spot.real.clone());
                 None
             }
             Look::Failed(error) if step.depth == 0 => {
@@ -266,6 +279,7 @@ impl<'a> Walk<'a> {
                 continue;
             }
             let target = if is_link {
+                self.trace.links.push(spot.real.join(&entry.name));
                 self.target(spot, path)
             } else {
                 Some(Spot {
@@ -488,6 +502,6 @@ fn main_of(entries: &[Entry]) -> Option<Entry> {
     main.cloned()
 }
 
-fn is_skipped(name: &OsStr) -> bool {
+pub(super) fn is_skipped(name: &OsStr) -> bool {
     name == "node_modules" || name.as_encoded_bytes().starts_with(b".")
 }

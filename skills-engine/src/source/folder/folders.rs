@@ -127,11 +127,12 @@ impl SkillFolders {
     /// [`refresh_debounce`](crate::skill::Limits::refresh_debounce). A root that is missing is watched for, and one that goes
     /// may come back.
     ///
-    /// Where the operating system cannot watch, or not so many folders, a warning says so, and a refresh of the engine
-    /// finds what changed.
+    /// Watched are the folders that were searched, and the names that lead to them, links among them. Nothing is watched of
+    /// a project that the user does not trust. Where the system cannot watch, or not so many folders, a
+    /// [diagnostic](DiagnosticKind::NotWatched) says so, and a refresh of the engine finds what changed.
     #[cfg(feature = "watch")]
     pub fn watch(mut self) -> Self {
-        self.watch = Some(Arc::new(Watch::new()));
+        self.watch.get_or_insert_default();
         self
     }
 
@@ -173,14 +174,9 @@ impl SkillFolders {
             let _permit = permit;
             #[cfg(feature = "watch")]
             if let Some(watch) = watch {
-                let roots: Vec<_> = job
-                    .roots
-                    .iter()
-                    .map(|root| root.path().to_owned())
-                    .collect();
-                watch.begin(&roots);
+                return watch.scan(&job, &flag);
             }
-            job.run(&flag)
+            job.run(&flag, |_| ())
         });
         let report = match result.await {
             Ok(Ok(report)) => report,

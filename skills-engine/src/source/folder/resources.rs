@@ -43,15 +43,22 @@ impl Listing {
     }
 }
 
-/// Says that the files of a skill are those that were listed, from the times of the folders they lie in.
+/// The folders below a skill's own that were looked into.
 #[derive(Clone, Debug)]
-pub(super) struct Proof {
-    /// The folders below the skill's own, by path, each behind the one it lies in.
+pub(super) struct Below {
+    /// By path, each behind the one it lies in.
     folders: Arc<[(String, FileKey)]>,
+    /// Whether their times say that the files of the skill are those that were listed.
+    is_proof: bool,
 }
 
-impl Proof {
-    /// Whether a folder whose own names did not change holds what it held.
+impl Below {
+    #[cfg(feature = "watch")]
+    pub(super) fn paths(&self) -> impl Iterator<Item = &str> {
+        self.folders.iter().map(|(path, _)| &**path)
+    }
+
+    /// Whether a folder whose own names did not change is known to hold what it held.
     pub(super) fn holds(&self, folder: &Folder, listing: &Listing) -> bool {
         let is_same = |(path, key): &(String, FileKey)| {
             let now = folder.stat(OsStr::new(path));
@@ -65,16 +72,12 @@ impl Proof {
                     && now.is_executable == resource.is_executable
             })
         };
-        self.folders.iter().all(is_same) && listing.resources.iter().all(is_listed)
+        self.is_proof && self.folders.iter().all(is_same) && listing.resources.iter().all(is_listed)
     }
 }
 
 /// Lists the files of a skill. `is_settled` says whether what has a key would have another one if it had been changed.
-/// There is a proof where times can be one.
-pub(super) fn list(
-    found: &Found<'_>,
-    is_settled: impl Fn(&FileKey) -> bool,
-) -> (Listing, Option<Proof>) {
+pub(super) fn list(found: &Found<'_>, is_settled: impl Fn(&FileKey) -> bool) -> (Listing, Below) {
     let mut lister = Lister {
         top: &found.spot.path,
         real: &found.spot.real,
@@ -90,10 +93,11 @@ pub(super) fn list(
     let listing = lister.finish();
     let is_plain = listing.links.is_empty() && listing.diagnostics.is_empty();
     let are_settled = folders.iter().all(|(_, key)| is_settled(key));
-    let proof = (TELLING && is_plain && are_settled).then(|| Proof {
+    let below = Below {
         folders: folders.into(),
-    });
-    (listing, proof)
+        is_proof: TELLING && is_plain && are_settled,
+    };
+    (listing, below)
 }
 
 /// Lists the files of a skill that has nothing else, from their paths below its folder, their sizes, and whether they are

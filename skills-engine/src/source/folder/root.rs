@@ -67,6 +67,26 @@ impl SkillRoot {
         &self.scope
     }
 
+    /// Whether anything below it is read.
+    #[cfg(feature = "watch")]
+    pub(super) fn is_read(&self) -> bool {
+        !matches!(
+            self.scope,
+            Scope::Project {
+                is_trusted: false,
+                ..
+            }
+        )
+    }
+
+    #[cfg(feature = "watch")]
+    pub(super) fn project_root(&self) -> Option<&Path> {
+        match &self.scope {
+            Scope::User => None,
+            Scope::Project { root, .. } => Some(root),
+        }
+    }
+
     pub(super) fn is_of_project(&self) -> bool {
         matches!(self.scope, Scope::Project { .. })
     }

@@ -10,13 +10,13 @@ use std::time::Duration;
 use sha2::{Digest as _, Sha256};
 
 use super::discover::{
-    Cancelled, Found, MAIN, Spot, Visit, Walk, diagnostic, main_not_file, open_below, other_case,
-    unreadable,
+    Cancelled, Found, MAIN, Spot, Trace, Visit, Walk, diagnostic, main_not_file, open_below,
+    other_case, unreadable,
 };
 use super::document::{MOST_BYTES, TOO_LARGE_HINT};
 use super::handle::{EntryKind, FileKey, Folder, OpenError, Stat};
 use super::read::{Home, read_whole};
-use super::resources::{self, Listing, Proof};
+use super::resources::{self, Below, Listing};
 use super::root::SkillRoot;
 use super::skill::{FolderSkill, Main, Place};
 use super::{Diagnostic, DiagnosticKind};
@@ -44,7 +44,9 @@ struct Seen {
     /// The folder itself, when it would be another if something in it had come, gone or been renamed since.
     key: Option<FileKey>,
     listing: Arc<Listing>,
-    proof: Option<Proof>,
+    below: Below,
+    #[cfg_attr(not(feature = "watch"), expect(dead_code, reason = "for who watches"))]
+    is_main_link: bool,
     main: Option<SeenMain>,
 }
 
@@ -71,6 +73,8 @@ pub(super) struct Scan {
     pub(super) folders: Vec<Scanned>,
     pub(super) diagnostics: Vec<Diagnostic>,
     pub(super) unknown: Vec<PathBuf>,
+    #[cfg_attr(not(feature = "watch"), expect(dead_code, reason = "for who watches"))]
+    pub(super) trace: Trace,
 }
 
 /// Searches the roots, in this order, and reads what changed since it was known.
@@ -98,6 +102,7 @@ pub(super) fn scan<'r>(
         folders,
         diagnostics: walk.diagnostics,
         unknown: walk.unknown,
+        trace: walk.trace,
     })
 }
 
@@ -127,7 +132,7 @@ impl Visit for Scanner<'_> {
             shown: shown_path.to_string_lossy().into_owned(),
         };
         let main = self.main(found, &mut place, &shown_path);
-        let (listing, proof) = resources::list(found, |key| self.is_settled(key));
+        let (listing, below) = resources::list(found, |key| self.is_settled(key));
         let known = self.known.get(&spot.path).map(|known| &known.seen);
         // What is the same is shared, which makes it quick to see.
         let listing = match known {
@@ -138,8 +143,8 @@ impl Visit for Scanner<'_> {
             Some(known) if *known.place == place => Arc::clone(&known.place),
             _ => Arc::new(place),
         };
-        let is_linked = found.main.kind == EntryKind::Link;
-        let key = (self.is_settled(&found.key) && !is_linked).then_some(found.key);
+        let is_main_link = found.main.kind == EntryKind::Link;
+        let key = (self.is_settled(&found.key) && !is_main_link).then_some(found.key);
         let (main, unread) = match main {
             Ok(main) => (Some(main), None),
             Err(diagnostic) => (None, Some(diagnostic)),
@@ -149,7 +154,8 @@ impl Visit for Scanner<'_> {
                 place,
                 key,
                 listing,
-                proof,
+                below,
+                is_main_link,
                 main,
             },
             unread,
@@ -159,7 +165,7 @@ impl Visit for Scanner<'_> {
     fn visit_known(&self, spot: &Spot, folder: &Folder, stat: &Stat) -> Option<Scanned> {
         let known = &self.known.get(&spot.path)?.seen;
         let is_same = known.place.home.real == spot.real && known.key == Some(stat.key);
-        if !is_same || !known.proof.as_ref()?.holds(folder, &known.listing) {
+        if !is_same || !known.below.holds(folder, &known.listing) {
             return None;
         }
         let main = known.main.as_ref()?;
@@ -243,6 +249,22 @@ impl Scanned {
 
     pub(super) fn listing(&self) -> &Arc<Listing> {
         &self.seen.listing
+    }
+
+    /// The skill's folder and those below that were looked into, without links.
+    #[cfg(feature = "watch")]
+    pub(super) fn looked_into(&self) -> impl Iterator<Item = PathBuf> {
+        let home = &self.seen.place.home.real;
+        let below = self.seen.below.paths().map(|path| home.join(path));
+        std::iter::once(home.clone()).chain(below)
+    }
+
+    /// The main file, if it is a link.
+    #[cfg(feature = "watch")]
+    pub(super) fn main_link(&self) -> Option<PathBuf> {
+        let place = &self.seen.place;
+        let name = Path::new(&place.shown).file_name()?;
+        self.seen.is_main_link.then(|| place.home.real.join(name))
     }
 
     /// What reading the main file came to, with all that was found about the folder but for its files.

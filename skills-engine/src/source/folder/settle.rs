@@ -45,7 +45,12 @@ pub(super) struct Job {
 }
 
 impl Job {
-    pub(super) fn run(self, cancelled: &AtomicBool) -> Result<FolderReport, Cancelled> {
+    /// Scans, and shows what was found before it is made something of.
+    pub(super) fn run(
+        &self,
+        cancelled: &AtomicBool,
+        show: impl FnOnce(&Scan),
+    ) -> Result<FolderReport, Cancelled> {
         let room = Arc::clone(
             lock(&self.shared.room)
                 .get_or_insert_with(|| Arc::new(AtomicUsize::new(self.kept_bodies))),
@@ -53,6 +58,7 @@ impl Job {
         // Nobody else locks it: there is one scan at a time.
         let mut known = lock(&self.shared.known);
         let scan = scan(self.roots.iter(), self.now, &known, &room, cancelled)?;
+        show(&scan);
         let (report, next) = self.settle(scan, &known);
         *known = next;
         Ok(report)
@@ -64,6 +70,7 @@ impl Job {
             folders,
             diagnostics,
             unknown,
+            trace: _,
         } = scan;
         let mut next = Known::with_capacity(folders.len());
         let mut machine = Machine::new();
