@@ -1,4 +1,4 @@
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 use std::ffi::OsStr;
 use std::fs;
 use std::io;
@@ -6,15 +6,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use super::findings::{diagnostic, left_out, symlink_loop, unreadable};
 use super::handle::{Entry, EntryKind, FileKey, Folder, FolderId, OpenError, Stat};
 use super::parallel::in_parallel;
 use super::root::{Scope, SkillRoot};
-use super::{Diagnostic, DiagnosticKind};
+use super::{DEPTH, Diagnostic, DiagnosticKind, MAIN};
 
-/// The name of a main file.
-pub(super) const MAIN: &str = "SKILL.md";
-/// The deepest folders below a root that are entered.
-const DEPTH: usize = 6;
 /// Folders that one scan enters.
 const MOST_FOLDERS: usize = 100_000;
 /// Names of one folder that are looked at.
@@ -61,6 +58,8 @@ pub(super) trait Visit: Sync {
 pub(super) struct Walk<'a> {
     cancelled: &'a AtomicBool,
     seen: HashSet<FolderId>,
+    /// Folders that were looked into, by their paths without links. Any number of links may lead to one.
+    looked_into: HashMap<PathBuf, FolderId>,
     folders: usize,
     pub(super) diagnostics: Vec<Diagnostic>,
     /// Folders that could not be looked into, so that nobody knows what is below them.
@@ -121,6 +120,7 @@ impl<'a> Walk<'a> {
         Self {
             cancelled,
             seen: HashSet::new(),
+            looked_into: HashMap::new(),
             folders: 0,
             diagnostics: Vec::new(),
             unknown: Vec::new(),
@@ -138,6 +138,7 @@ impl<'a> Walk<'a> {
         let mut steps: Vec<Step> = self.first_step(root).into_iter().collect();
         while !steps.is_empty() {
             self.bound(&mut steps);
+            let again = self.split_repeated(&mut steps);
             let looks = in_parallel(&steps, |step| {
                 let is_cancelled = self.cancelled.load(Ordering::Relaxed);
                 (!is_cancelled).then(|| look(&step.spot, visit))
@@ -146,6 +147,13 @@ impl<'a> Walk<'a> {
             for (step, look) in steps.iter().zip(looks) {
                 let skill = self.take(step, look.ok_or(Cancelled)?, &mut next);
                 made.extend(skill);
+            }
+            for step in again {
+                // What lies there is known; a link that leads back is to be told.
+                if let Some(id) = self.looked_into.get(&step.spot.real) {
+                    let id = id.clone();
+                    self.is_new(&step, id);
+                }
             }
             steps = next;
         }
@@ -215,12 +223,32 @@ impl<'a> Walk<'a> {
         self.folders += steps.len();
     }
 
+    /// Takes away the steps to folders that are looked into anyway, or were before.
+    fn split_repeated(&self, steps: &mut Vec<Step>) -> Vec<Step> {
+        let mut now = HashSet::new();
+        let is_repeated: Vec<_> = steps
+            .iter()
+            .map(|step| {
+                let real = &step.spot.real;
+                !now.insert(real) || self.looked_into.contains_key(real)
+            })
+            .collect();
+        let mut is_repeated = is_repeated.into_iter();
+        steps
+            .extract_if(.., |_| is_repeated.next() == Some(true))
+            .collect()
+    }
+
     /// Goes on from what a folder turned out to be.
     fn take<T>(&mut self, step: &Step, look: Look<T>, next: &mut Vec<Step>) -> Option<T> {
         let path = &step.spot.path;
         match look {
-            Look::Skill(id, made) => self.is_new(step, id).then_some(made),
+            Look::Skill(id, made) => {
+                self.looked_into.insert(step.spot.real.clone(), id.clone());
+                self.is_new(step, id).then_some(made)
+            }
             Look::Group(id, entries) => {
+                self.looked_into.insert(step.spot.real.clone(), id.clone());
                 if self.is_new(step, id.clone()) {
                     self.trace.groups.push(step.spot.real.clone());
                     let above = step.above.clone();
@@ -379,63 +407,6 @@ impl<'a> Walk<'a> {
     ) {
         self.diagnostics.push(diagnostic(kind, path, message, hint));
     }
-}
-
-/// A diagnostic about a file or folder.
-pub(super) fn diagnostic(
-    kind: DiagnosticKind,
-    path: &Path,
-    message: impl Into<String>,
-    hint: &str,
-) -> Diagnostic {
-    Diagnostic::new(kind, path.to_string_lossy(), message, hint)
-}
-
-/// Says of a folder that those in it lie too deep.
-pub(super) fn left_out(path: &Path, too_deep: usize) -> Diagnostic {
-    diagnostic(
-        DiagnosticKind::ScanDepthLimit,
-        path,
-        format!("{too_deep} folders are deeper than {DEPTH} below the root and were left out"),
-        "move skills up, or add a root nearer to them",
-    )
-}
-
-pub(super) fn main_not_file(path: &Path) -> Diagnostic {
-    diagnostic(
-        DiagnosticKind::SkillMdNotFile,
-        path,
-        "it is not a file",
-        "write the skill's header and text into a file of this name",
-    )
-}
-
-/// Says that the main file's name differs in case.
-pub(super) fn other_case(shown: &str) -> Diagnostic {
-    Diagnostic::new(
-        DiagnosticKind::FilenameCase,
-        shown,
-        format!("the file is not spelled `{MAIN}`"),
-        "rename it: other clients do not find it",
-    )
-}
-
-pub(super) fn symlink_loop(path: &Path) -> Diagnostic {
-    diagnostic(
-        DiagnosticKind::SymlinkLoop,
-        path,
-        "the link leads to a folder that it lies in, and is not followed",
-        "remove it",
-    )
-}
-
-pub(super) fn unreadable(path: &Path, error: &io::Error) -> Diagnostic {
-    diagnostic(
-        DiagnosticKind::Unreadable,
-        path,
-        format!("it cannot be read: {error}"),
-        "see to its permissions and to the disk",
-    )
 }
 
 /// Looks into a folder.

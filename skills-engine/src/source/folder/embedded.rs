@@ -5,14 +5,14 @@ use std::path::Path;
 use std::sync::atomic::AtomicUsize;
 use std::sync::{Arc, Mutex};
 
-use super::Diagnostic;
-use super::discover::{MAIN, left_out, main_not_file, other_case};
 use super::embedded_folder::{EmbeddedFolder, EmbeddedRoot};
 use super::embedded_skill::EmbeddedSkill;
+use super::findings::{left_out, main_not_file, other_case};
 use super::intake::{Intake, judge};
 use super::needs::Machine;
 use super::resources::{Listing, list_given};
 use super::skill::Main;
+use super::{Diagnostic, MAIN};
 use crate::skill::{BlockingPool, BoxFuture, Code, Fault, PoolError, Skill, lock};
 use crate::source::{Loaded, Precedence, SkillSource};
 

@@ -2,7 +2,7 @@ use std::collections::HashMap;
 use std::path::Path;
 use std::sync::Arc;
 
-use super::discover::diagnostic;
+use super::findings::diagnostic;
 use super::needs::Machine;
 use super::resources::Listing;
 use super::skill::Main;

@@ -6,6 +6,7 @@ mod embedded;
 mod embedded_folder;
 mod embedded_skill;
 mod fields;
+mod findings;
 mod folders;
 mod handle;
 mod header;
@@ -37,3 +38,8 @@ pub use self::header::Header;
 pub use self::root::{ScopePrecedence, SkillRoot};
 pub use self::skill::FolderSkill;
 use super::{Diagnostic, DiagnosticKind, Severity};
+
+/// The name of a main file.
+const MAIN: &str = "SKILL.md";
+/// The deepest folders below a root that are entered.
+const DEPTH: usize = 6;

@@ -2,7 +2,7 @@ use std::ffi::OsStr;
 use std::io::{Read as _, Seek as _, SeekFrom};
 use std::path::{Path, PathBuf};
 
-use super::discover::MAIN;
+use super::MAIN;
 use super::handle::{EntryKind, Folder, FolderId, OpenError, OpenFile};
 use crate::skill::{Code, Fault, ResourcePart, shown};
 

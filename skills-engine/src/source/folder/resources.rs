@@ -5,9 +5,10 @@ use std::io;
 use std::path::{Component, Path};
 use std::sync::Arc;
 
-use super::discover::{Found, MAIN, diagnostic, symlink_loop};
+use super::discover::Found;
+use super::findings::{diagnostic, symlink_loop};
 use super::handle::{Entry, EntryKind, FileKey, Folder, OpenError, Stat};
-use super::{Diagnostic, DiagnosticKind};
+use super::{Diagnostic, DiagnosticKind, MAIN};
 use crate::skill::{Resource, ResourceKind};
 
 /// Files that a skill lists.

@@ -9,17 +9,15 @@ use std::time::Duration;
 
 use sha2::{Digest as _, Sha256};
 
-use super::discover::{
-    Cancelled, Found, MAIN, Spot, Trace, Visit, Walk, diagnostic, main_not_file, open_below,
-    other_case, unreadable,
-};
+use super::discover::{Cancelled, Found, Spot, Trace, Visit, Walk, open_below};
 use super::document::{MOST_BYTES, TOO_LARGE_HINT};
+use super::findings::{diagnostic, main_not_file, other_case, unreadable};
 use super::handle::{EntryKind, FileKey, Folder, OpenError, Stat};
 use super::read::{Home, read_whole};
 use super::resources::{self, Below, Listing};
 use super::root::SkillRoot;
 use super::skill::{FolderSkill, Main, Place};
-use super::{Diagnostic, DiagnosticKind};
+use super::{Diagnostic, DiagnosticKind, MAIN};
 use crate::skill::Timestamp;
 
 /// How long something must have been left alone before its times say that it was not changed: they are no finer than the

@@ -6,7 +6,8 @@ use std::path::{Component, Path, PathBuf};
 use notify::RecursiveMode;
 use notify::event::{EventKind, ModifyKind};
 
-use super::super::discover::{MAIN, is_skipped};
+use super::super::MAIN;
+use super::super::discover::is_skipped;
 use super::super::root::SkillRoot;
 use super::super::scan::{Scan, Scanned};
 

@@ -3,7 +3,7 @@ use std::path::{Path, PathBuf};
 
 use notify::{ErrorKind, Watcher};
 
-use super::super::discover::diagnostic;
+use super::super::findings::diagnostic;
 use super::super::{Diagnostic, DiagnosticKind};
 use super::interest::Want;
 use super::signal::Moved;
