@@ -11,7 +11,7 @@ use super::governance::Governance;
 use super::inner::EngineInner;
 use super::intake::shadow;
 use super::reaper::reap;
-use super::refresh::{Skills, Sources, add_loader, load, revision};
+use super::refresh::{Answered, Skills, Sources, add_loader, load};
 use super::report::BuildReport;
 use super::sessions::Sessions;
 use super::settled::Settled;
@@ -37,6 +37,7 @@ use crate::tools::{LOADER, PslSkill, loader};
 struct LoadedSources {
     /// By source.
     skills: Vec<Skills>,
+    answers: Vec<Answered>,
     failed: Vec<FailedSkill>,
     shadowed: Vec<ShadowedSkill>,
     diagnostics: Vec<Diagnostic>,
@@ -55,7 +56,6 @@ impl EngineBuilder {
         self.provide_control();
         check_runtime(&*self.clock).map_err(|problem| BuildError::new(vec![problem.to_owned()]))?;
         let mut settled = self.settle();
-        let revision = revision(&self.sources);
         let mut loaded = self.load_sources(&mut settled).await;
         let loads =
             loader(&self.telling.profile).map_err(|fault| BuildError::new(vec![fault.message]))?;
@@ -98,7 +98,7 @@ impl EngineBuilder {
             fixed,
             loads,
             loaded.skills,
-            revision,
+            loaded.answers,
             telling.clone(),
             told,
         );
@@ -206,8 +206,13 @@ impl EngineBuilder {
             .extend(linked_sources(|name| linked.takes(name), &self.without));
         let mut all = LoadedSources::default();
         for source in &self.sources {
+            let revision = source.revision();
             match load(&**source, &*self.clock, &settled.settings.limits).await {
                 Ok(loaded) => {
+                    all.answers.push(Answered {
+                        loaded: loaded.clone(),
+                        revision,
+                    });
                     all.skills.push(loaded.skills);
                     all.failed.extend(loaded.failed);
                     all.shadowed.extend(loaded.shadowed);

@@ -9,6 +9,7 @@ use futures_util::future::select_all;
 use tokio::task::AbortHandle;
 
 use super::inner::EngineInner;
+use super::refresh::Asks;
 use crate::skill::{BoxFuture, Clock, lock, within};
 use crate::source::SkillSource;
 
@@ -64,7 +65,7 @@ async fn refresh_after_changes(
         let Some(engine) = engine.upgrade() else {
             return;
         };
-        engine.refresh_in_turn().await;
+        engine.refresh_in_turn(Asks::All).await;
     }
 }
 

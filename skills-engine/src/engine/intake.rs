@@ -1,4 +1,5 @@
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::Arc;
 
 use sha2::{Digest as _, Sha256};
@@ -9,6 +10,11 @@ use crate::skill::{Limits, Skill, SkillType as _};
 use crate::snapshot::bound_constants;
 use crate::source::{FailedSkill, Precedence, ShadowedSkill, SkillSource};
 use crate::tools::{ExportOptions, LOADER, PslSkill, name_on_wire};
+
+/// The ids of the skills of the engine's own.
+fn own() -> [&'static str; 2] {
+    [PslSkill::entry().id, LOADER]
+}
 
 /// Takes skills in, one by one, as far as each goes with those before it.
 pub(super) struct Intake<'a> {
@@ -119,6 +125,12 @@ impl<'a> Intake<'a> {
 
     fn admitted(&mut self, skill: &Arc<dyn Skill>) -> Result<(), Vec<String>> {
         let id = id_of(skill);
+        if own().contains(&&*id) {
+            // The rule knows them by their ids, even where an engine has been built without them.
+            return Err(vec![format!(
+                "the id `{id}` is the engine's own; give the skill another one"
+            )]);
+        }
         let before = self.before.get(&id);
         // What stands in the registry already need not be checked again.
         if !before.is_some_and(|before| Arc::ptr_eq(before, skill)) {
@@ -149,6 +161,12 @@ impl<'a> Intake<'a> {
 
     /// Everything that can be said of a skill alone; its digest when it is good.
     fn checked(&self, skill: &Arc<dyn Skill>) -> Result<[u8; 32], Vec<String>> {
+        // One skill that panics must not keep all others from being taken in.
+        catch_unwind(AssertUnwindSafe(|| self.checked_alone(skill)))
+            .unwrap_or_else(|_| Err(vec!["it panicked; see to the skill".to_owned()]))
+    }
+
+    fn checked_alone(&self, skill: &Arc<dyn Skill>) -> Result<[u8; 32], Vec<String>> {
         let mut registry =
             Registry::build(vec![Arc::clone(skill)]).map_err(|error| error.problems().to_vec())?;
         bound_constants(&mut registry, self.limits, false)
@@ -205,8 +223,7 @@ pub(super) fn shadow(
     offered: &mut [Skills],
 ) -> Vec<ShadowedSkill> {
     // The engine's own skills are known by their ids, even where there are none.
-    let own = [PslSkill::entry().id, LOADER];
-    let own = own.map(|id| (id.to_owned(), "the engine".to_owned()));
+    let own = own().map(|id| (id.to_owned(), "the engine".to_owned()));
     let mut first: HashMap<String, String> = HashMap::from(own);
     for skill in fixed {
         first.insert(id_of(skill), whence(&**skill));

@@ -49,13 +49,31 @@ pub(super) struct Sources {
     loads: Arc<dyn Skill>,
     loaded: Mutex<Vec<Skills>>,
     is_refreshing: AtomicBool,
-    /// The sum of the sources' revisions when they were asked last.
+    /// What each source answered last, and its revision when it was asked.
+    answers: Mutex<Vec<Answered>>,
+    /// The sum of these revisions.
     revision: AtomicU64,
     /// Told when a refresh has ended.
     refreshed: Notify,
     telling: Telling,
     told: Option<Told>,
     pub(super) follower: Follower,
+}
+
+/// What a source answered.
+#[derive(Clone, Debug)]
+pub(super) struct Answered {
+    pub(super) loaded: Loaded,
+    pub(super) revision: u64,
+}
+
+/// Which sources a refresh asks.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Asks {
+    All,
+    /// Those that say themselves that something changed. The answers of the others stand, so that one that hangs does
+    /// not hold up what another one tells.
+    Changed,
 }
 
 /// Who is told what each refresh did.
@@ -67,7 +85,7 @@ impl Sources {
         fixed: Skills,
         loads: Arc<dyn Skill>,
         loaded: Vec<Skills>,
-        revision: u64,
+        answers: Vec<Answered>,
         telling: Telling,
         told: Option<Told>,
     ) -> Self {
@@ -77,7 +95,8 @@ impl Sources {
             loads,
             loaded: Mutex::new(loaded),
             is_refreshing: AtomicBool::new(false),
-            revision: AtomicU64::new(revision),
+            revision: AtomicU64::new(sum(answers.iter().map(|answer| answer.revision))),
+            answers: Mutex::new(answers),
             refreshed: Notify::new(),
             telling,
             told,
@@ -105,8 +124,7 @@ pub(super) async fn load(
 }
 
 /// What tells of changes that sources know of.
-pub(super) fn revision(sources: &[Arc<dyn SkillSource>]) -> u64 {
-    let revisions = sources.iter().map(|source| source.revision());
+fn sum(revisions: impl Iterator<Item = u64>) -> u64 {
     revisions.fold(0, u64::wrapping_add)
 }
 
@@ -118,7 +136,7 @@ impl Engine {
     ///
     /// `conflict` while another refresh runs. What is wrong with single skills or sources stands in the report.
     pub async fn refresh(&self) -> Result<RefreshReport, Fault> {
-        self.inner.refresh(Actor::Host, None).await
+        self.inner.refresh(Asks::All, Actor::Host, None).await
     }
 
     /// The same, for a principal that has the role `operator`.
@@ -130,7 +148,7 @@ impl Engine {
         operator.check()?;
         super::foreign::check_operator(operator)?;
         let by = Some(operator.id().into());
-        self.inner.refresh(Actor::User, by).await
+        self.inner.refresh(Asks::All, Actor::User, by).await
     }
 }
 
@@ -138,17 +156,18 @@ impl EngineInner {
     /// Asks the sources anew where they say themselves that something changed.
     pub(super) async fn refresh_if_changed(&self) {
         let sources = &self.sources;
-        if revision(&sources.all) != sources.revision.load(Ordering::Acquire) {
-            self.refresh_in_turn().await;
+        let revisions = sources.all.iter().map(|source| source.revision());
+        if sum(revisions) != sources.revision.load(Ordering::Acquire) {
+            self.refresh_in_turn(Asks::Changed).await;
         }
     }
 
-    /// Asks the sources anew, after one that runs already.
-    pub(super) async fn refresh_in_turn(&self) {
+    /// Asks sources anew, after a refresh that runs already.
+    pub(super) async fn refresh_in_turn(&self, asks: Asks) {
         loop {
             let mut finished = pin!(self.sources.refreshed.notified());
             finished.as_mut().enable();
-            match self.refresh(Actor::System, None).await {
+            match self.refresh(asks, Actor::System, None).await {
                 Err(fault) if fault.code == Code::Conflict => finished.await,
                 Ok(_) => return,
                 Err(fault) => {
@@ -159,7 +178,12 @@ impl EngineInner {
         }
     }
 
-    async fn refresh(&self, actor: Actor, by: Option<Arc<str>>) -> Result<RefreshReport, Fault> {
+    async fn refresh(
+        &self,
+        asks: Asks,
+        actor: Actor,
+        by: Option<Arc<str>>,
+    ) -> Result<RefreshReport, Fault> {
         if self.sources.is_refreshing.swap(true, Ordering::AcqRel) {
             return Err(Fault::new(
                 Code::Conflict,
@@ -167,10 +191,12 @@ impl EngineInner {
             ));
         }
         let _running = Running(&self.sources);
-        let asked_at = revision(&self.sources.all);
-        let refreshed = self.refresh_all(actor, by).await;
+        let answers = self.ask(asks).await;
+        let revisions = sum(answers.iter().map(|answer| answer.revision));
+        let refreshed = self.take_in(&answers, actor, by);
         // Not when it was dropped: then the next turn asks again.
-        self.sources.revision.store(asked_at, Ordering::Release);
+        *lock(&self.sources.answers) = answers;
+        self.sources.revision.store(revisions, Ordering::Release);
         if let (Ok(report), Some(told)) = (&refreshed, &self.sources.told) {
             // What the host does with it must not fail the refresh.
             let _ = catch_unwind(AssertUnwindSafe(|| told(report)));
@@ -178,8 +204,32 @@ impl EngineInner {
         refreshed
     }
 
-    async fn refresh_all(
+    /// What each source has to give, by asking it or as it answered last.
+    async fn ask(&self, asks: Asks) -> Vec<Answered> {
+        let last = lock(&self.sources.answers).clone();
+        let taken = lock(&self.sources.loaded).clone();
+        let mut answers = Vec::with_capacity(last.len());
+        for ((source, last), taken) in self.sources.all.iter().zip(last).zip(taken) {
+            let revision = source.revision();
+            if asks == Asks::Changed && revision == last.revision {
+                answers.push(last);
+                continue;
+            }
+            let loaded = match load(&**source, &*self.clock, &self.limits).await {
+                Ok(loaded) => loaded,
+                Err(problem) => Loaded {
+                    failed: vec![FailedSkill::new(source.name(), None, vec![problem])],
+                    ..Loaded::from(taken)
+                },
+            };
+            answers.push(Answered { loaded, revision });
+        }
+        answers
+    }
+
+    fn take_in(
         &self,
+        answers: &[Answered],
         actor: Actor,
         by: Option<Arc<str>>,
     ) -> Result<RefreshReport, Fault> {
@@ -189,19 +239,11 @@ impl EngineInner {
         let mut offered = Vec::new();
         let mut diagnostics = Vec::new();
         let mut shadowed = Vec::new();
-        for (source, earlier) in self.sources.all.iter().zip(&before) {
-            match load(&**source, &*self.clock, &self.limits).await {
-                Ok(loaded) => {
-                    offered.push(loaded.skills);
-                    intake.failed.extend(loaded.failed);
-                    shadowed.extend(loaded.shadowed);
-                    diagnostics.extend(loaded.diagnostics);
-                }
-                Err(problem) => {
-                    intake.fail(source.name(), None, vec![problem]);
-                    offered.push(earlier.clone());
-                }
-            }
+        for Answered { loaded, .. } in answers {
+            offered.push(loaded.skills.clone());
+            intake.failed.extend_from_slice(&loaded.failed);
+            shadowed.extend_from_slice(&loaded.shadowed);
+            diagnostics.extend_from_slice(&loaded.diagnostics);
         }
         shadowed.extend(shadow(&self.sources.fixed, &self.sources.all, &mut offered));
         let taken = intake.take(&self.sources.all, &before, &offered);
