@@ -11,6 +11,7 @@ mod needs;
 mod reads;
 mod refresh;
 mod review;
+mod review_again;
 mod roots;
 mod scratch;
 mod watched;

@@ -263,7 +263,7 @@ pub enum AuditKind {
         skill: Arc<str>,
         /// SHA-256 of the body as its author wrote it.
         body: [u8; 32],
-        /// SHA-256 of the text that was given.
+        /// The keyed digest of the text that was given: arguments stand in it.
         told: [u8; 32],
         /// The length of that text in bytes.
         bytes: u64,

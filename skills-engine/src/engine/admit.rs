@@ -19,7 +19,7 @@ impl Turn {
         if cell.has_ended() {
             return Err(super::change::ended());
         }
-        let unknown = || self.unknown_tool(&call.name);
+        let unknown = || self.unknown_tool(&call.name, now);
         let tool = self.core.find_tool(&call.name).ok_or_else(unknown)?;
         let registered = self.core.tool(tool);
         let definition = &registered.definition;
@@ -82,13 +82,15 @@ impl Turn {
     }
 
     /// Says that there is no such tool, and which visible one may be meant.
-    fn unknown_tool(&self, name: &str) -> Fault {
+    fn unknown_tool(&self, name: &str, now: Timestamp) -> Fault {
         /// Tools that a name is compared with: a model that makes up names must not keep a core busy.
         const MOST: usize = 200;
         let core = &self.core;
         let visible = || {
             let views = self.last.iter().map(|last| &last.view);
-            views.flat_map(|view| view.tool_indexes()).take(MOST)
+            let shown = views.flat_map(|view| view.tool_indexes()).take(MOST);
+            // What was shown may not be there any more.
+            shown.filter(|tool| core.decide(*tool, now) == Decision::Visible)
         };
         let own_name = name.rsplit(['.', '/', ':', ' ']).next().unwrap_or(name);
         let namesake = visible().find(|tool| *core.tool(*tool).name == *own_name);

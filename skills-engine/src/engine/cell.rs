@@ -8,7 +8,7 @@ use super::approval::Approvals;
 use super::load::Given;
 use super::pending::{Pending, States};
 use crate::session::{SessionKey, SessionState};
-use crate::skill::{Level, Limits, Principal, SessionScope, SkillContent, Timestamp, TurnId, lock};
+use crate::skill::{Level, Limits, Principal, SessionScope, Timestamp, TurnId, lock};
 use crate::snapshot::{HoldsValues, OwnValues};
 
 /// A session as this process holds it. There may be very many: each byte here counts.
@@ -134,11 +134,11 @@ impl Cell {
     }
 
     /// Whether the model was given a skill's body.
-    pub(super) fn has_body(&self, skill: &str, content: &dyn SkillContent) -> bool {
+    pub(super) fn has_body(&self, skill: &str, digest: impl FnOnce() -> [u8; 32]) -> bool {
         let states = lock(&self.states);
         let mut given = states.given().iter();
         !states.given().is_empty() && {
-            let digest = content.digest();
+            let digest = digest();
             given.any(|given| given.is_body(skill, &digest))
         }
     }

@@ -197,7 +197,9 @@ impl Turn {
         let contents = if self.core.epoch.registry.loader.is_some() {
             let last = self.last.as_ref().map(|last| last.view.contents());
             let control = self.visibility.control();
-            control.content_part(&layout, &state, last).await
+            let contents = control.content_part(&layout, &state, last).await;
+            self.core.note_missing(contents.missing());
+            contents
         } else {
             ContentPart::default()
         };

@@ -39,6 +39,7 @@ pub(super) struct TurnCore {
     untrusted_seen: AtomicBool,
     /// Bodies in results that were not handed out yet: when these are dropped, nobody has them.
     giving: Mutex<Vec<Given>>,
+    missing_bodies: Mutex<Vec<SkillIndex>>,
 }
 
 impl TurnCore {
@@ -63,6 +64,7 @@ impl TurnCore {
             has_ended: AtomicBool::new(false),
             untrusted_seen: AtomicBool::new(false),
             giving: Mutex::default(),
+            missing_bodies: Mutex::default(),
         }
     }
 
@@ -284,6 +286,18 @@ impl TurnCore {
 
     pub(super) fn untrusted_seen(&self) -> bool {
         self.untrusted_seen.load(Ordering::Acquire)
+    }
+
+    /// Notes the skills whose bodies the latest view could not read.
+    pub(super) fn note_missing(&self, skills: impl Iterator<Item = SkillIndex>) {
+        let mut missing = lock(&self.missing_bodies);
+        missing.clear();
+        missing.extend(skills);
+    }
+
+    /// Whether the latest view could not read the body of a skill.
+    pub(super) fn lacks_body(&self, skill: SkillIndex) -> bool {
+        lock(&self.missing_bodies).contains(&skill)
     }
 
     /// The bodies in results that were not handed out yet.

@@ -190,7 +190,7 @@ impl Profile {
         let listed = self.listed(skill);
         for path in listed {
             out.push_str("- ");
-            out.push_str(&listed_path(path));
+            out.push_str(&name_as_told(path));
             out.push('\n');
         }
         if listed.len() < total {
@@ -228,8 +228,8 @@ impl Profile {
     }
 }
 
-/// A path as the list of a skill's files has it.
-pub(crate) fn listed_path(path: &str) -> String {
+/// A name or path as lists tell it.
+pub(crate) fn name_as_told(path: &str) -> String {
     let mut out = String::new();
     escape_inline(&one_line(path), &mut out);
     out

@@ -18,7 +18,7 @@ pub use self::composer::{
     AttributeText, CatalogueText, LiveText, OpenText, PromptComposer, RestatedText, SkillText,
     ToolText, TurnText,
 };
-pub(crate) use self::envelope::listed_path;
+pub(crate) use self::envelope::name_as_told;
 pub use self::envelope::{EnvelopeForm, LoadedSkill};
 pub use self::escape::{
     escape_attribute, escape_instructions, escape_json_text, escape_line, escape_terminal,

@@ -1,14 +1,14 @@
 use std::any::{Any, TypeId};
 use std::collections::{HashMap, HashSet};
 use std::fmt;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use sha2::{Digest, Sha256};
 
 use super::index::AddressIndex;
 use super::member::{MemberRange, RegisteredAttribute, RegisteredTool, shown_from};
 use super::{RegisteredSkill, Registry, SkillIndex};
-use crate::skill::{Instance, Level, SchemaCache, Skill, SkillContent};
+use crate::skill::{Expose, Instance, Level, SchemaCache, Skill, SkillContent};
 
 /// Why an engine or a registry cannot be built: every problem found, not only the first.
 #[derive(Clone, PartialEq, Eq)]
@@ -71,6 +71,7 @@ impl Registry {
         let mut assembly = Assembly::default();
         for skill in skills {
             problems.extend(names_used_twice(&*skill));
+            problems.extend(opens_unasked(&*skill));
             assembly.add(skill, &mut problems);
         }
         let count = assembly
@@ -233,11 +234,33 @@ impl Assembly {
             is_host_only: skill.definition().host_only || !skill.definition().model_invocable,
             is_told_of: skill.definition().model_invocable && !skill.definition().is_built_in,
             is_built_in: skill.definition().is_built_in,
+            content_digest: OnceLock::new(),
             skill,
             tools,
             attributes,
         });
     }
+}
+
+/// A model is told nothing of a skill that it may not begin, so there must be nothing to see before someone else does.
+fn opens_unasked(skill: &dyn Skill) -> Option<String> {
+    let definition = skill.definition();
+    let is_seen = |expose, level| expose == Expose::Psl && level == Level::Metadata;
+    let tools = skill.tools().iter().map(|tool| &tool.definition);
+    let has_tool = tools
+        .into_iter()
+        .any(|tool| is_seen(tool.expose, tool.level));
+    let what = match (definition.base_level, has_tool) {
+        (Level::Metadata, false) => return None,
+        (Level::Metadata, true) => "a tool at METADATA",
+        _ => "a base level above METADATA",
+    };
+    (!definition.model_invocable && !definition.is_built_in).then(|| {
+        format!(
+            "skill `{}` has {what}, though a model may not know of it before someone opens it; begin at CONTEXT",
+            definition.id
+        )
+    })
 }
 
 /// Snapshots, and lists of tools, have one place for each name.

@@ -6,7 +6,9 @@ mod member;
 
 use std::any::TypeId;
 use std::collections::HashMap;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
+
+use sha2::{Digest as _, Sha256};
 
 pub use self::build::BuildError;
 pub(crate) use self::build::whence;
@@ -56,6 +58,7 @@ pub(crate) struct RegisteredSkill {
     is_host_only: bool,
     is_told_of: bool,
     is_built_in: bool,
+    content_digest: OnceLock<[u8; 32]>,
 }
 
 impl RegisteredSkill {
@@ -75,6 +78,19 @@ impl RegisteredSkill {
     /// Whether a model knows of it before somebody else has opened it.
     pub(crate) fn is_told_of(&self) -> bool {
         self.is_told_of
+    }
+
+    /// SHA-256 over what the skill holds, its content: the body and the list of its files.
+    pub(crate) fn content_digest(&self, content: &dyn SkillContent) -> [u8; 32] {
+        *self.content_digest.get_or_init(|| {
+            let mut digest = Sha256::new_with_prefix(content.digest());
+            for file in content.resources() {
+                digest.update((file.path.len() as u64).to_le_bytes());
+                digest.update(file.path.as_bytes());
+            }
+            digest.update((content.total_resources() as u64).to_le_bytes());
+            digest.finalize().into()
+        })
     }
 
     /// Whether it is no skill to tell of, but holds tools of the engine's own.

@@ -94,6 +94,10 @@ impl Words {
             shown.name = of(TextKind::Name, &definition.name);
             shown.description = of(TextKind::Description, &definition.description);
             shown.version = of(TextKind::Version, &definition.version);
+            if let Some(hint) = &definition.argument_hint {
+                // What a skill says of itself, as its description.
+                shown.argument_hint = Some(of(TextKind::Description, hint));
+            }
             for tag in &mut shown.tags {
                 *tag = of(TextKind::Tag, tag);
             }

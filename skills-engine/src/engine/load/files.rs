@@ -5,7 +5,7 @@ use base64::engine::general_purpose::STANDARD;
 
 use super::super::control::Control;
 use crate::audit::AuditKind;
-use crate::prompt::listed_path;
+use crate::prompt::name_as_told;
 use crate::skill::{Code, Fault, Resource, ResourcePart, ToolOutput, shown};
 
 /// Bytes of a file in one answer.
@@ -70,6 +70,7 @@ impl Control<'_> {
         // Room for one character of a text, and for three bytes of what is none.
         let most = most.max(LEAST);
         let part = content.read(&file.path, offset, most).await?;
+        self.check_open(index, file.level())?;
         let told = self.told_file(file, &part, most)?;
         let kind = AuditKind::ResourceRead {
             skill: id.clone(),
@@ -128,7 +129,9 @@ fn found<'a>(listed: &'a [Resource], path: &str) -> Option<&'a Resource> {
     if let Some(file) = listed.iter().find(|file| *file.path == *path) {
         return Some(file);
     }
-    let mut shown = listed.iter().filter(|file| listed_path(&file.path) == path);
+    let mut shown = listed
+        .iter()
+        .filter(|file| name_as_told(&file.path) == path);
     shown.next().filter(|_| shown.next().is_none())
 }
 

@@ -1,7 +1,7 @@
 use std::fmt::Write as _;
 
 use super::super::control::Control;
-use crate::prompt::escape_line;
+use crate::prompt::{escape_line, name_as_told};
 use crate::skill::{Fault, SkillType as _};
 use crate::tools::PslSkill;
 
@@ -32,7 +32,7 @@ impl Control<'_> {
         for (index, skill) in page {
             let told = self.epoch.words.skill(registry, *index);
             out.push_str("- ");
-            escape_line(&skill.id, &mut out);
+            out.push_str(&name_as_told(&skill.id));
             let end = told.description.char_indices().nth(DESCRIPTION);
             let description = end.map_or(&*told.description, |(end, _)| &told.description[..end]);
             if !description.trim().is_empty() {

@@ -14,19 +14,18 @@ pub(super) use self::part::ContentPart;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use futures_util::FutureExt as _;
-use sha2::{Digest as _, Sha256};
-
+use super::change::ended;
 use super::control::Control;
 use super::narrow::AllowedToolsMode;
 use crate::audit::AuditKind;
-use crate::prompt::{LoadedSkill, ProfileTool, Template, TemplateError};
+use crate::prompt::{LoadedSkill, ProfileTool, Template, TemplateError, name_as_told};
 use crate::registry::SkillIndex;
 use crate::session::SessionState;
 use crate::skill::{
     Actor, Code, Fault, Level, SetVisibility, SkillContent, ToolContext, VisibilityChange, shown,
     within,
 };
+use futures_util::FutureExt as _;
 
 /// Where a body stands that a model has opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -50,7 +49,7 @@ impl Control<'_> {
         if let Some(turn) = self.turn {
             turn.check_running()?;
         }
-        let index = self.known(name)?;
+        let index = self.known_by_list(name)?;
         let before = self.cell.published().1;
         let seen = self.members(index, &before);
         let registered = self.epoch.registry.skill(index);
@@ -149,7 +148,7 @@ impl Control<'_> {
             return Err(held_back(id));
         }
         let arguments = arguments.trim();
-        let given = Given::new(id, content, arguments);
+        let given = Given::new(registered, content, arguments);
         let has_it = if arguments.is_empty() {
             self.has_body(index, content, state)
         } else {
@@ -170,10 +169,9 @@ impl Control<'_> {
         fits: impl FnOnce(&str) -> bool,
     ) -> Result<String, Fault> {
         let told = self.enveloped(index, content, arguments).await?;
-        if let Some(turn) = self.turn {
-            turn.check_running()?;
-        }
-        let id = &self.epoch.registry.skill(index).id;
+        self.check_open(index, Level::Context)?;
+        let registered = self.epoch.registry.skill(index);
+        let id = &registered.id;
         if !fits(&told) {
             let (long, most) = (told.len(), self.engine.limits.result);
             return Err(Fault::new(
@@ -184,7 +182,7 @@ impl Control<'_> {
                 ),
             ));
         }
-        let given = Given::new(id, content, arguments);
+        let given = Given::new(registered, content, arguments);
         match self.turn {
             // Once the result is handed out.
             Some(turn) => turn.giving(|giving| giving.push(given)),
@@ -193,7 +191,7 @@ impl Control<'_> {
         let kind = AuditKind::SkillLoaded {
             skill: id.clone(),
             body: content.digest(),
-            told: Sha256::digest(&told).into(),
+            told: self.engine.audit.argument_digest(told.as_bytes()),
             bytes: told.len() as u64,
         };
         let mut event = self.engine.event(self.cell, self.actor, kind);
@@ -204,6 +202,22 @@ impl Control<'_> {
 
     /// The body of a skill with its arguments and the list of its files, in the profile's form.
     async fn enveloped(
+        &self,
+        index: SkillIndex,
+        content: &dyn SkillContent,
+        arguments: &str,
+    ) -> Result<String, Fault> {
+        let telling = AssertUnwindSafe(self.written(index, content, arguments));
+        telling.catch_unwind().await.unwrap_or_else(|_| {
+            let id = &self.epoch.registry.skill(index).id;
+            Err(Fault::new(
+                Code::Panic,
+                format!("reading the instructions of `{id}` failed inside. Do without them"),
+            ))
+        })
+    }
+
+    async fn written(
         &self,
         index: SkillIndex,
         content: &dyn SkillContent,
@@ -225,24 +239,18 @@ impl Control<'_> {
 
     /// A body as its author wrote it, if it comes in time.
     async fn body(&self, index: SkillIndex, content: &dyn SkillContent) -> Result<Arc<str>, Fault> {
-        let reading = AssertUnwindSafe(async { content.body().await }).catch_unwind();
         let limit = self.engine.limits.tool_timeout;
-        let read = within(&*self.engine.clock, limit, reading).await;
-        let id = &self.epoch.registry.skill(index).id;
-        match read {
-            Some(Ok(body)) => body,
-            Some(Err(_)) => Err(Fault::new(
-                Code::Panic,
-                format!("reading the instructions of `{id}` failed inside. Do without them"),
-            )),
-            None => Err(Fault::new(
+        let read = within(&*self.engine.clock, limit, content.body()).await;
+        read.unwrap_or_else(|| {
+            let id = &self.epoch.registry.skill(index).id;
+            Err(Fault::new(
                 Code::Timeout,
                 format!(
                     "the instructions of `{id}` were not read within {} ms. Try again, or do without them",
                     limit.as_millis()
                 ),
-            )),
-        }
+            ))
+        })
     }
 
     /// A body with everything put in its place.
@@ -296,16 +304,20 @@ impl Control<'_> {
         content: &dyn SkillContent,
         state: &SessionState,
     ) -> bool {
-        let id = &self.epoch.registry.skill(index).id;
+        let registered = self.epoch.registry.skill(index);
+        let id = &registered.id;
         let is_being_given = || {
-            let digest = content.digest();
+            let digest = registered.content_digest(content);
             self.turn.is_some_and(|turn| {
                 turn.giving(|giving| giving.iter().any(|given| given.is_body(id, &digest)))
             })
         };
-        self.cell.has_body(id, content)
+        // One that could not be read stands nowhere, wherever it belongs.
+        let is_missing = || self.turn.is_some_and(|turn| turn.lacks_body(index));
+        self.cell
+            .has_body(id, || registered.content_digest(content))
             || is_being_given()
-            || self.is_in_prompt(index, content, state)
+            || (self.is_in_prompt(index, content, state) && !is_missing())
     }
 
     /// Whether the model was given a body with these arguments.
@@ -331,7 +343,9 @@ impl Control<'_> {
         part::belongs_in_prompt(self.engine, registered, standing, turn, now)
             && self.level(index, state) >= Level::Context
             && self.rights.has_instructions(index)
-            && !self.cell.has_body(&registered.id, content)
+            && !self
+                .cell
+                .has_body(&registered.id, || registered.content_digest(content))
     }
 
     /// What opening a skill without a body came to.
@@ -378,9 +392,45 @@ impl Control<'_> {
         self.epoch.listing.profile().loaded(&loaded)
     }
 
+    /// A skill by its id, or by its id as lists tell it.
+    fn known_by_list(&self, name: &str) -> Result<SkillIndex, Fault> {
+        self.known(name).or_else(|fault| {
+            let is_plain = |id: &str| {
+                let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
+                id.bytes().all(is_part)
+            };
+            let skills = self.epoch.registry.skills.iter();
+            let mut meant =
+                skills.filter(|skill| !is_plain(&skill.id) && name_as_told(&skill.id) == name);
+            match (meant.next(), meant.next()) {
+                (Some(skill), None) => self.known(&skill.id),
+                _ => Err(fault),
+            }
+        })
+    }
+
+    /// Says whether a skill is open at a level still, after something was waited for.
+    fn check_open(&self, index: SkillIndex, level: Level) -> Result<(), Fault> {
+        match self.turn {
+            Some(turn) => turn.check_running()?,
+            None if self.cell.has_ended() => return Err(ended()),
+            None => {}
+        }
+        let now = self.renewed();
+        let state = self.cell.published().1;
+        if now.rights.has_instructions(index) && now.level(index, &state) >= level {
+            return Ok(());
+        }
+        let id = &self.epoch.registry.skill(index).id;
+        Err(Fault::new(
+            Code::Conflict,
+            format!("`{id}` was closed while it was read. Do without it"),
+        ))
+    }
+
     /// A skill that is open for whoever asks, with its body and files.
     fn open_content(&self, name: &str) -> Result<(SkillIndex, Level), Fault> {
-        let index = self.known(name)?;
+        let index = self.known_by_list(name)?;
         let state = self.cell.published().1;
         if !self.is_told_of(index, &state) {
             return Err(super::epoch::unknown_skill(

@@ -29,6 +29,12 @@ impl ContentPart {
         &self.text
     }
 
+    /// The skills whose bodies could not be read.
+    pub(in crate::engine) fn missing(&self) -> impl Iterator<Item = SkillIndex> {
+        let missing = self.bodies.iter().filter(|(_, digest)| digest.is_none());
+        missing.map(|(index, _)| *index)
+    }
+
     /// Whether it holds these bodies, and all of them.
     fn holds(&self, wanted: &[(SkillIndex, &dyn SkillContent)]) -> bool {
         let mut bodies = self.bodies.iter();

@@ -7,6 +7,9 @@ use super::{
 };
 use crate::skill::shown;
 
+/// Parameters of the tool that reads files, which have these names in every profile.
+const RESOURCE_PARAMETERS: [&str; 2] = ["offset", "limit"];
+
 /// Each value, set alone.
 impl Profile {
     /// Calls it something else.
@@ -52,7 +55,8 @@ impl Profile {
     ///
     /// # Errors
     ///
-    /// The name is none that providers take, or another tool has it.
+    /// The name is none that providers take, holds two underscores in a row as the names of skills' tools do, or
+    /// another tool has it.
     pub fn with_tool(
         mut self,
         tool: ProfileTool,
@@ -65,6 +69,12 @@ impl Profile {
             ProfileTool::Search,
         ];
         let name = checked(name.into())?;
+        if name.contains("__") {
+            // So begin the names of tools that skills have.
+            return Err(ProfileError::Name {
+                name: shown(&name, 64),
+            });
+        }
         if ALL
             .into_iter()
             .any(|other| other != tool && self.tool(other) == name)
@@ -85,13 +95,20 @@ impl Profile {
     ///
     /// # Errors
     ///
-    /// The name is none that providers take, or the tool's other parameter has it.
+    /// The name is none that providers take, or another parameter of the tool has it.
     pub fn with_parameter(
         mut self,
         parameter: ProfileParameter,
         name: impl Into<String>,
     ) -> Result<Self, ProfileError> {
         let name = checked(name.into())?;
+        let is_of_resource = matches!(
+            parameter,
+            ProfileParameter::ResourceSkill | ProfileParameter::ResourcePath
+        );
+        if is_of_resource && RESOURCE_PARAMETERS.contains(&&*name) {
+            return Err(ProfileError::Taken { name });
+        }
         let other = match parameter {
             ProfileParameter::LoadSkill => ProfileParameter::LoadArguments,
             ProfileParameter::LoadArguments => ProfileParameter::LoadSkill,
@@ -147,7 +164,7 @@ impl Profile {
     }
 }
 
-/// A name that every provider takes for a tool.
+/// A name that every provider takes for a tool or parameter.
 fn checked(name: String) -> Result<String, ProfileError> {
     const LONGEST: usize = 64;
     let is_plain = name

@@ -3,7 +3,7 @@ use unicode_normalization::{UnicodeNormalization as _, is_nfkc};
 use super::DiagnosticKind;
 use super::fields::Fields;
 use super::report::Report;
-use crate::skill::shown;
+use crate::skill::{is_hidden, shown};
 
 /// Characters of a name.
 const MOST_NAME: usize = 64;
@@ -89,9 +89,13 @@ fn unsafe_reason(name: &str) -> Option<&'static str> {
     if name.chars().any(char::is_control) {
         return Some("has a control character");
     }
+    if name.chars().any(is_bidi) {
+        return Some("has a character that changes the direction of what is shown");
+    }
+    // A model reads what a person who looks the skill over does not see.
     name.chars()
-        .any(is_bidi)
-        .then_some("has a character that changes the direction of what is shown")
+        .any(is_hidden)
+        .then_some("has a character that is not seen")
 }
 
 /// Whether a character only sets the direction of others (`Bidi_Control` of Unicode).

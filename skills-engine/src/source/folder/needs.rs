@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 
 use crate::skill::{Requirements, shown};
 
+/// Programs, variables and systems that one skill may ask for. Each is looked for in every scan.
+const MOST_NEEDS: usize = 64;
+
 /// What this machine has of what skills ask for, looked up once each. Nothing is run, and no value is looked at.
 #[derive(Debug)]
 pub(super) struct Machine {
@@ -35,6 +38,22 @@ impl Machine {
         let mut unmet = Vec::new();
         if requirements.is_empty() {
             return unmet;
+        }
+        let Requirements {
+            bins,
+            any_bins,
+            env,
+            os,
+            unreadable: _,
+        } = requirements;
+        let count = [bins, any_bins, env, os]
+            .map(Vec::len)
+            .iter()
+            .sum::<usize>();
+        if count > MOST_NEEDS {
+            return vec![format!(
+                "{count} programs, variables and systems, which are not looked for: {MOST_NEEDS} are"
+            )];
         }
         let name = |name: &String| format!("`{}`", shown(name, 80));
         for bin in &requirements.bins {

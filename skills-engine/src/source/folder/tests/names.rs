@@ -68,7 +68,7 @@ fn se4_names_that_are_odd_are_told() {
         ("\"-a\"", &["warning: name-format"]),
         ("a-", &["warning: name-format"]),
         ("a--b", &["warning: name-format"]),
-        ("a\u{200B}b", &["warning: name-format"]),
+        ("a\u{200B}b", &["error: name-unsafe"]),
         ("😀", &["warning: name-format"]),
         ("other", &["warning: name-dir-mismatch"]),
         (
