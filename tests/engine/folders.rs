@@ -13,5 +13,5 @@ mod refresh;
 mod review;
 mod review_again;
 mod roots;
-mod scratch;
+pub(crate) mod scratch;
 mod watched;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::approval::ApprovalHandler;
-use super::load::{BinaryFiles, BodyDelivery, Loading};
+use super::load::{BinaryFiles, BodyDelivery};
 use super::narrow::AllowedToolsMode;
 use super::refresh::{RefreshReport, Told};
 use super::search::{Bm25Search, SkillSearch};
@@ -45,7 +45,11 @@ pub struct EngineBuilder {
     pub(super) contents: Option<Arc<dyn ContentStore>>,
     pub(super) telling: Telling,
     pub(super) search: Arc<dyn SkillSearch>,
-    pub(super) loading: Loading,
+    pub(super) profile: Option<Profile>,
+    pub(super) budget: Option<TokenBudget>,
+    pub(super) delivery: Option<BodyDelivery>,
+    pub(super) binary_files: Option<BinaryFiles>,
+    pub(super) allowed_tools: Option<AllowedToolsMode>,
     pub(super) told: Option<Told>,
     pub(super) roles: Vec<(String, Role)>,
     pub(super) control: Option<PslControl>,
@@ -77,7 +81,11 @@ impl Default for EngineBuilder {
             contents: None,
             telling: Telling::standard(),
             search: Arc::new(Bm25Search::default()),
-            loading: Loading::default(),
+            profile: None,
+            budget: None,
+            delivery: None,
+            binary_files: None,
+            allowed_tools: None,
             told: None,
             roles: Vec::new(),
             control: None,
@@ -286,7 +294,7 @@ impl EngineBuilder {
     /// Sets how skills with content are shown and loaded: the names of tools and parameters, and the form of results.
     /// The default is [`Profile::psl`].
     pub fn profile(mut self, profile: Profile) -> Self {
-        self.telling.profile = profile;
+        self.profile = Some(profile);
         self
     }
 
@@ -296,7 +304,7 @@ impl EngineBuilder {
     /// line for the model tell what was cut. A [prompt composer](Self::prompt_composer) of the host's own lists skills
     /// as it likes, unless a profile has another format than [`Skills`](crate::prompt::CatalogueFormat::Skills).
     pub fn catalogue_budget(mut self, budget: TokenBudget) -> Self {
-        self.telling.budget = budget;
+        self.budget = Some(budget);
         self
     }
 
@@ -309,19 +317,19 @@ impl EngineBuilder {
 
     /// Sets where the body of a skill stands that a model has opened.
     pub fn body_delivery(mut self, delivery: BodyDelivery) -> Self {
-        self.loading.delivery = delivery;
+        self.delivery = Some(delivery);
         self
     }
 
     /// Sets what becomes of the tools that skills list in `allowed-tools`. The default is nothing.
     pub fn allowed_tools(mut self, mode: AllowedToolsMode) -> Self {
-        self.loading.allowed_tools = mode;
+        self.allowed_tools = Some(mode);
         self
     }
 
     /// Sets what a model is told of a file of a skill that is no text.
     pub fn binary_files(mut self, binary: BinaryFiles) -> Self {
-        self.loading.binary = binary;
+        self.binary_files = Some(binary);
         self
     }
 

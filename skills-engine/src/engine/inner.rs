@@ -11,10 +11,10 @@ use super::cell::{Around, Cell};
 use super::change::ended;
 use super::epoch::Epoch;
 use super::governance::Governance;
-use super::load::Loading;
 use super::refresh::Sources;
 use super::search::SkillSearch;
 use super::sessions::{Added, Sessions};
+use super::settings::LoadingSettings;
 use crate::audit::{AuditContents, AuditKind, AuditLog};
 use crate::session::{SessionKey, VisibilityStore};
 use crate::skill::{
@@ -35,7 +35,7 @@ pub(crate) struct EngineInner {
     pub(super) limits: Limits,
     pub(super) pool: BlockingPool,
     pub(super) search: Arc<dyn SkillSearch>,
-    pub(super) loading: Loading,
+    pub(super) loading: LoadingSettings,
     pub(super) governance: Governance,
     pub(super) sources: Sources,
     /// Who asks a person; without it nobody can be asked.

@@ -3,6 +3,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use super::EngineBuilder;
 use super::settings::{RoleSettings, Settings, SettingsReport, limit_keys, role_key, skill_key};
 use crate::audit::AuditKey;
+use crate::prompt::TokenBudget;
 use crate::session::{Role, Roles};
 use crate::skill::shown;
 
@@ -33,7 +34,14 @@ impl EngineBuilder {
         });
         let mut report = settings.report_with(&by_builder);
         if is_given {
-            report.mask("audit_key");
+            report.put("audit_key", "***");
+        }
+        match self.profile.take() {
+            Some(profile) => {
+                report.put("profile", &shown(profile.name(), 64));
+                self.telling.profile = profile;
+            }
+            None => self.telling.profile = settings.profile.into(),
         }
         let places = report
             .rows
@@ -81,6 +89,26 @@ impl EngineBuilder {
         if let Some(control) = self.control.take() {
             settings.psl_control = control;
             told("psl_control");
+        }
+        match self.budget.take() {
+            Some(budget) => {
+                settings.tokens = budget.limit();
+                self.telling.budget = budget;
+                told("tokens");
+            }
+            None => self.telling.budget = TokenBudget::new(settings.tokens),
+        }
+        if let Some(delivery) = self.delivery {
+            settings.loading.body_delivery = delivery;
+            told("loading.body_delivery");
+        }
+        if let Some(binary) = self.binary_files {
+            settings.loading.binary_files = binary;
+            told("loading.binary_files");
+        }
+        if let Some(mode) = self.allowed_tools {
+            settings.loading.allowed_tools = mode;
+            told("loading.allowed_tools");
         }
         for id in &self.disabled {
             settings.skills.entry(id.clone()).or_default().enabled = false;

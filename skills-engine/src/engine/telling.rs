@@ -22,7 +22,7 @@ pub(crate) struct Telling {
 }
 
 /// What the list of skills takes of a prompt at most, unless the host says otherwise.
-const CATALOGUE_TOKENS: usize = 20_000;
+pub(super) const CATALOGUE_TOKENS: usize = 20_000;
 
 impl Telling {
     /// The standard way.

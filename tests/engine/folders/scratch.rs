@@ -11,10 +11,10 @@ use skills_engine::source::{Diagnostic, FolderReport, FolderSkill, SkillFolders}
 
 /// An empty folder that goes with the value.
 #[derive(Debug)]
-pub(super) struct Scratch(PathBuf);
+pub(crate) struct Scratch(PathBuf);
 
 impl Scratch {
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         static COUNT: AtomicU32 = AtomicU32::new(0);
         let count = COUNT.fetch_add(1, Ordering::Relaxed);
         let name = format!("skills-engine-folders-{}-{count}", std::process::id());
@@ -26,36 +26,36 @@ impl Scratch {
         Self(path)
     }
 
-    pub(super) fn path(&self) -> &Path {
+    pub(crate) fn path(&self) -> &Path {
         &self.0
     }
 
-    pub(super) fn at(&self, path: &str) -> PathBuf {
+    pub(crate) fn at(&self, path: &str) -> PathBuf {
         self.0.join(path)
     }
 
     /// Writes a file, and the folders it lies in.
-    pub(super) fn put(&self, path: &str, bytes: impl AsRef<[u8]>) {
+    pub(crate) fn put(&self, path: &str, bytes: impl AsRef<[u8]>) {
         let path = self.at(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, bytes).unwrap();
     }
 
     /// Writes the main file of a skill into `folder`.
-    pub(super) fn skill(&self, folder: &str, name: &str, description: &str) {
+    pub(crate) fn skill(&self, folder: &str, name: &str, description: &str) {
         let text = main_file(name, description, &format!("Body of {name}."));
         self.put(&format!("{folder}/SKILL.md"), text);
     }
 
     /// Makes a link, and the folders it lies in.
     #[cfg(unix)]
-    pub(super) fn link(&self, target: impl AsRef<Path>, path: &str) {
+    pub(crate) fn link(&self, target: impl AsRef<Path>, path: &str) {
         let path = self.at(path);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         std::os::unix::fs::symlink(target, path).unwrap();
     }
 
-    pub(super) fn remove(&self, path: &str) {
+    pub(crate) fn remove(&self, path: &str) {
         let path = self.at(path);
         if path.is_dir() {
             fs::remove_dir_all(path).unwrap();
@@ -64,7 +64,7 @@ impl Scratch {
         }
     }
 
-    pub(super) fn user(&self, root: &str) -> SkillFolders {
+    pub(crate) fn user(&self, root: &str) -> SkillFolders {
         SkillFolders::new().user(self.at(root))
     }
 }

@@ -97,7 +97,7 @@ impl Control<'_> {
                 start = start.saturating_add(before as u64);
                 (text.to_owned(), text.len())
             }
-            None if self.engine.loading.binary == BinaryFiles::Refuse => {
+            None if self.engine.loading.binary_files == BinaryFiles::Refuse => {
                 return Err(Fault::new(
                     Code::InvalidArguments,
                     format!("`{}` is no text, so it cannot be read here", file.path),

@@ -16,7 +16,6 @@ use std::sync::Arc;
 
 use super::change::ended;
 use super::control::Control;
-use super::narrow::AllowedToolsMode;
 use crate::audit::AuditKind;
 use crate::prompt::{LoadedSkill, ProfileTool, Template, TemplateError, name_as_told};
 use crate::registry::SkillIndex;
@@ -108,7 +107,7 @@ impl Control<'_> {
         if let Some((index, registered)) = found
             && let Some(content) = registered.content()
             && change.new_level >= Level::Context
-            && self.engine.loading.delivery == BodyDelivery::ToolResult
+            && self.engine.loading.body_delivery == BodyDelivery::ToolResult
         {
             let state = self.cell.published().1;
             if !self.has_body(index, content, &state) {
@@ -457,14 +456,6 @@ impl Control<'_> {
         }
         Ok((index, level))
     }
-}
-
-/// How skills are loaded: what an engine is built with.
-#[derive(Default)]
-pub(super) struct Loading {
-    pub(super) delivery: BodyDelivery,
-    pub(super) binary: BinaryFiles,
-    pub(super) allowed_tools: AllowedToolsMode,
 }
 
 /// Says that roles or lists leave out what the skill holds.

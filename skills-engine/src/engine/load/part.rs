@@ -53,7 +53,7 @@ pub(super) fn belongs_in_prompt(
     turn: TurnStanding,
     now: Timestamp,
 ) -> bool {
-    engine.loading.delivery == BodyDelivery::Prompt
+    engine.loading.body_delivery == BodyDelivery::Prompt
         || skill.base() >= Level::Context
         || turn.is_opened_by_other
         || standing.is_opened_by_other(now)

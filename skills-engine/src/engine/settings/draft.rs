@@ -80,9 +80,10 @@ impl Draft {
     pub(super) fn add(&mut self, root: Table, origin: OriginOf<'_>) {
         for (name, node) in root {
             match (&*name, node.tree) {
-                ("limits", Tree::Table(limits)) => {
-                    for (name, node) in limits {
-                        self.add_key(&format!("limits.{}", brief_segment(&name)), node, origin);
+                ("limits" | "loading", Tree::Table(members)) => {
+                    for (member, node) in members {
+                        let key = format!("{name}.{}", brief_segment(&member));
+                        self.add_key(&key, node, origin);
                     }
                 }
                 ("roles", Tree::Table(roles)) => {
@@ -95,7 +96,7 @@ impl Draft {
                         self.add_skill(id, node, origin);
                     }
                 }
-                ("limits" | "roles" | "skills", tree) => {
+                ("limits" | "loading" | "roles" | "skills", tree) => {
                     let message = format!("`{name}` cannot be {}; write a table", tree.found());
                     self.problem(Some(name), origin(node.line), message);
                 }
@@ -304,7 +305,7 @@ pub(super) fn nearest_key(name: &str) -> Option<String> {
     let moved = keys().find(|key| last_part(key.name) == last_part(name));
     let names = keys()
         .map(|key| key.name)
-        .chain(["limits", "roles", "skills"]);
+        .chain(["limits", "loading", "roles", "skills"]);
     moved
         .map(|key| key.name)
         .or_else(|| nearest(name, names))

@@ -1,8 +1,10 @@
 use std::time::Duration;
 
+use super::choice::{Choice, chosen};
 use super::tree::{Node, Table, Tree};
-use super::{LinkedSetting, SecretText, Settings, duration};
+use super::{LinkedSetting, ProfileSetting, SecretText, Settings, duration};
 use crate::audit::AuditKey;
+use crate::engine::{AllowedToolsMode, BinaryFiles, BodyDelivery};
 use crate::session::PslControl;
 use crate::skill::Limits;
 
@@ -20,6 +22,10 @@ pub(super) enum Slot {
     Secret(fn(&mut Settings) -> &mut Option<SecretText>),
     Crates(fn(&mut Settings) -> &mut LinkedSetting),
     Control(fn(&mut Settings) -> &mut PslControl),
+    Profile(fn(&mut Settings) -> &mut ProfileSetting),
+    Delivery(fn(&mut Settings) -> &mut BodyDelivery),
+    Binary(fn(&mut Settings) -> &mut BinaryFiles),
+    Tools(fn(&mut Settings) -> &mut AllowedToolsMode),
 }
 
 const OWN: &[Key] = &[
@@ -36,8 +42,28 @@ const OWN: &[Key] = &[
         slot: Slot::Crates(|settings| &mut settings.linked),
     },
     Key {
+        name: "loading.allowed_tools",
+        slot: Slot::Tools(|settings| &mut settings.loading.allowed_tools),
+    },
+    Key {
+        name: "loading.binary_files",
+        slot: Slot::Binary(|settings| &mut settings.loading.binary_files),
+    },
+    Key {
+        name: "loading.body_delivery",
+        slot: Slot::Delivery(|settings| &mut settings.loading.body_delivery),
+    },
+    Key {
+        name: "profile",
+        slot: Slot::Profile(|settings| &mut settings.profile),
+    },
+    Key {
         name: "psl_control",
         slot: Slot::Control(|settings| &mut settings.psl_control),
+    },
+    Key {
+        name: "tokens",
+        slot: Slot::Count(|settings| &mut settings.tokens),
     },
 ];
 
@@ -122,6 +148,10 @@ impl Key {
                 }
                 PslControl::HostOnly => Tree::text("host_only"),
             },
+            Slot::Profile(value) => Tree::text(value(settings).name()),
+            Slot::Delivery(value) => Tree::text(value(settings).name()),
+            Slot::Binary(value) => Tree::text(value(settings).name()),
+            Slot::Tools(value) => Tree::text(value(settings).name()),
         }
     }
 
@@ -169,8 +199,16 @@ impl Key {
             },
             Slot::Crates(value) => *value(settings) = self.crates(&tree)?,
             Slot::Control(value) => *value(settings) = self.control(&tree)?,
+            Slot::Profile(value) => *value(settings) = self.choice(&tree)?,
+            Slot::Delivery(value) => *value(settings) = self.choice(&tree)?,
+            Slot::Binary(value) => *value(settings) = self.choice(&tree)?,
+            Slot::Tools(value) => *value(settings) = self.choice(&tree)?,
         }
         Ok(())
+    }
+
+    fn choice<T: Choice>(&self, tree: &Tree) -> Result<T, String> {
+        chosen(tree).map_err(|advice| self.refuse(tree, &advice))
     }
 
     fn crates(&self, tree: &Tree) -> Result<LinkedSetting, String> {

@@ -1,11 +1,13 @@
 #![doc = include_str!("../../docs/settings.md")]
 
+mod choice;
 mod crates;
 mod draft;
 mod duration;
 #[cfg(feature = "settings")]
 mod file;
 mod key;
+mod loading;
 mod origin;
 mod problem;
 mod report;
@@ -22,12 +24,14 @@ use std::sync::Arc;
 
 pub use self::crates::LinkedSetting;
 use self::draft::{Loaded, Target};
+pub use self::loading::{LoadingSettings, ProfileSetting};
 pub use self::origin::SettingOrigin;
 pub use self::problem::{SettingsError, SettingsProblem};
 pub use self::report::{SettingRow, SettingsReport};
 pub use self::secret::SecretText;
 #[cfg(feature = "settings")]
 pub use self::sources::SettingsSources;
+use super::telling::CATALOGUE_TOKENS;
 use crate::session::PslControl;
 use crate::skill::{Level, Limits};
 
@@ -64,6 +68,12 @@ pub struct Settings {
     pub roles: BTreeMap<String, RoleSettings>,
     /// Keys `skills.ID.enabled`.
     pub skills: BTreeMap<String, SkillSettings>,
+    /// Key `tokens`: how many tokens of four characters the list of skills may take of a prompt.
+    pub tokens: usize,
+    /// Key `profile`: how skills with content are shown and loaded.
+    pub profile: ProfileSetting,
+    /// Keys below `loading`.
+    pub loading: LoadingSettings,
     /// Key `audit_key`: the secret of the audit chain, 16 bytes or more.
     pub audit_key: Option<SecretText>,
     /// What was read, so that a report can tell it from what the program changed later.
@@ -79,6 +89,9 @@ impl Default for Settings {
             psl_control: PslControl::default(),
             roles: BTreeMap::new(),
             skills: BTreeMap::new(),
+            tokens: CATALOGUE_TOKENS,
+            profile: ProfileSetting::default(),
+            loading: LoadingSettings::default(),
             audit_key: None,
             loaded: None,
         }

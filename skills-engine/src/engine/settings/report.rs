@@ -37,10 +37,10 @@ impl SettingsReport {
         self.rows.iter().find(|row| row.key == key)
     }
 
-    /// Marks a secret that the builder was given in another form.
-    pub(in crate::engine) fn mask(&mut self, key: &str) {
+    /// Says what the builder was given where settings have no form for it.
+    pub(in crate::engine) fn put(&mut self, key: &str, value: &str) {
         for row in self.rows.iter_mut().filter(|row| row.key == key) {
-            "***".clone_into(&mut row.value);
+            value.clone_into(&mut row.value);
             row.from = SettingOrigin::Builder;
         }
     }

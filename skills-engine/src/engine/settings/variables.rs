@@ -167,7 +167,13 @@ fn tree(target: &Target, part: Part, text: &str) -> Result<Tree, String> {
         Slot::Crates(_) if matches!(text, "all" | "none") => Ok(Tree::text(text)),
         Slot::Crates(_) => names(text),
         Slot::Control(_) if text.starts_with('{') => written(text),
-        Slot::Time(_) | Slot::Secret(_) | Slot::Control(_) => Ok(Tree::text(text)),
+        Slot::Time(_)
+        | Slot::Secret(_)
+        | Slot::Control(_)
+        | Slot::Profile(_)
+        | Slot::Delivery(_)
+        | Slot::Binary(_)
+        | Slot::Tools(_) => Ok(Tree::text(text)),
     }
 }
 
