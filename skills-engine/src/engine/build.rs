@@ -197,9 +197,13 @@ impl EngineBuilder {
         }
     }
 
-    /// What the sources have, the folders in linked crates as the last of them. One that gives no answer is a problem of
+    /// What the sources have, the folders of the settings and those in linked crates as the last of them. One that gives no answer is a problem of
     /// the build.
     async fn load_sources(&mut self, settled: &mut Settled) -> LoadedSources {
+        #[cfg(feature = "folders")]
+        for source in settled.settings.folder_sources() {
+            self.sources.push(Arc::new(source));
+        }
         let linked = &settled.settings.linked;
         self.sources
             .extend(linked_sources(|name| linked.takes(name), &self.without));

@@ -2,6 +2,8 @@ use super::ProfileSetting;
 use super::tree::Tree;
 use crate::engine::{AllowedToolsMode, BinaryFiles, BodyDelivery};
 use crate::skill::nearest;
+#[cfg(feature = "folders")]
+use crate::source::ScopePrecedence;
 
 /// One of a few values, each with a name.
 pub(super) trait Choice: Copy + 'static {
@@ -61,6 +63,18 @@ impl Choice for AllowedToolsMode {
             Self::Ignore => "ignore",
             Self::Preapprove => "preapprove",
             Self::Restrict => "restrict",
+        }
+    }
+}
+
+#[cfg(feature = "folders")]
+impl Choice for ScopePrecedence {
+    const ALL: &'static [Self] = &[Self::ProjectFirst, Self::UserFirst];
+
+    fn name(self) -> &'static str {
+        match self {
+            Self::ProjectFirst => "project_first",
+            Self::UserFirst => "user_first",
         }
     }
 }

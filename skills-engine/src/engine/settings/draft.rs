@@ -1,8 +1,11 @@
 use std::collections::BTreeMap;
 use std::fmt;
+use std::path::Path;
 use std::sync::Arc;
 
-use super::key::{Key, find, keys};
+use super::key::{Key, find, keys, missing_feature};
+#[cfg(feature = "folders")]
+use super::key::{folder_keys, is_folder_name};
 use super::problem::MOST_SHOWN;
 use super::tree::{Node, Table, Tree, brief_segment, segment};
 use super::{RoleSettings, SettingOrigin, Settings, SettingsError, SettingsProblem, SkillSettings};
@@ -25,6 +28,9 @@ impl fmt::Debug for Loaded {
 /// One setting.
 pub(super) enum Target {
     Key(&'static Key),
+    /// What a source of folders has, by its name: the key is that of the source without a name.
+    #[cfg(feature = "folders")]
+    Folders(String, &'static Key),
     /// What a role allows.
     Role(String),
     /// Whether a skill is enabled.
@@ -45,6 +51,10 @@ impl Target {
     fn name_with(&self, segment: fn(&str) -> String) -> String {
         match self {
             Self::Key(key) => key.name.to_owned(),
+            #[cfg(feature = "folders")]
+            Self::Folders(name, key) => {
+                format!("folders.{}.{}", segment(name), last_part(key.name))
+            }
             Self::Role(role) => format!("roles.{}.allow", segment(role)),
             Self::Skill(id) => format!("skills.{}.enabled", segment(id)),
         }
@@ -86,6 +96,12 @@ impl Draft {
                         self.add_key(&key, node, origin);
                     }
                 }
+                #[cfg(feature = "folders")]
+                ("folders", Tree::Table(members)) => {
+                    for (member, node) in members {
+                        self.add_folders(&member, node, origin);
+                    }
+                }
                 ("roles", Tree::Table(roles)) => {
                     for (role, node) in roles {
                         self.add_role(role, node, origin);
@@ -95,6 +111,14 @@ impl Draft {
                     for (id, node) in skills {
                         self.add_skill(id, node, origin);
                     }
+                }
+                #[cfg(feature = "folders")]
+                ("folders", tree) => {
+                    let message = format!(
+                        "`folders` cannot be {}; write `folders.user = [\"~/.agents/skills\"]`",
+                        tree.found()
+                    );
+                    self.problem(Some(name), origin(node.line), message);
                 }
                 ("limits" | "loading" | "roles" | "skills", tree) => {
                     let message = format!("`{name}` cannot be {}; write a table", tree.found());
@@ -112,6 +136,33 @@ impl Draft {
         match find(name) {
             Some(key) => self.set(&Target::Key(key), node, origin),
             None => self.unknown(name, None, origin(node.line)),
+        }
+    }
+
+    /// Adds a setting of the source of folders without a name, or all of one with a name.
+    #[cfg(feature = "folders")]
+    fn add_folders(&mut self, member: &str, node: Node, origin: OriginOf<'_>) {
+        let parent = format!("folders.{}", brief_segment(member));
+        let Node {
+            tree: Tree::Table(members),
+            line,
+        } = node
+        else {
+            return self.add_key(&parent, node, origin);
+        };
+        if !is_folder_name(member) {
+            let message = no_folder_name(member);
+            return self.problem(Some(parent), origin(line), message);
+        }
+        for (name, node) in members {
+            if let Some(key) = find(&format!("folders.{name}")) {
+                self.set(&Target::Folders(member.to_owned(), key), node, origin);
+                continue;
+            }
+            let names = folder_keys().map(|key| last_part(key.name));
+            let near = nearest(&name, names).map(|near| format!("{parent}.{near}"));
+            let name = format!("{parent}.{}", brief_segment(&name));
+            self.unknown(&name, near.as_deref(), origin(node.line));
         }
     }
 
@@ -183,7 +234,23 @@ impl Draft {
         let name = target.brief_name();
         let at = origin(node.line);
         let result = match target {
-            Target::Key(key) => key.set(&mut self.settings, node.tree),
+            Target::Key(key) => {
+                let base = base(at.as_ref());
+                key.set(&mut self.settings, &name, node.tree, base)
+            }
+            #[cfg(feature = "folders")]
+            Target::Folders(source, _) if !is_folder_name(source) => Err(no_folder_name(source)),
+            #[cfg(feature = "folders")]
+            Target::Folders(source, key) => {
+                let base = base(at.as_ref());
+                let own = std::mem::take(&mut self.settings.folders);
+                let named = self.settings.named_folders.remove(source);
+                self.settings.folders = named.unwrap_or_default();
+                let result = key.set(&mut self.settings, &name, node.tree, base);
+                let named = std::mem::replace(&mut self.settings.folders, own);
+                self.settings.named_folders.insert(source.clone(), named);
+                result
+            }
             Target::Role(role) => match self.allowed(&name, node.tree, origin) {
                 Ok(Some(allow)) => {
                     self.settings
@@ -250,6 +317,10 @@ impl Draft {
 
     /// Tells of a key that is not there. Its value is not shown: it may be a secret under a mistyped name.
     fn unknown(&mut self, name: &str, near: Option<&str>, origin: Option<SettingOrigin>) {
+        if let Some(feature) = missing_feature(name) {
+            let message = needs_feature(name, feature);
+            return self.problem(Some(name.to_owned()), origin, message);
+        }
         // Nobody reads more, and each takes its time.
         let is_read = self.problems.len() < MOST_SHOWN;
         let near = near
@@ -263,8 +334,28 @@ impl Draft {
         self.problem(Some(name.to_owned()), origin, message);
     }
 
+    /// Takes the folder of the file that names the roots of a project as the folder of the project, unless told otherwise.
+    #[cfg(feature = "folders")]
+    fn infer_project_roots(&mut self) {
+        let named = self.settings.named_folders.iter_mut();
+        let named =
+            named.map(|(name, folders)| (format!("folders.{}", brief_segment(name)), folders));
+        let own = ("folders".to_owned(), &mut self.settings.folders);
+        for (parent, folders) in std::iter::once(own).chain(named) {
+            let key = format!("{parent}.project_root");
+            let origin = self.origins.get(&format!("{parent}.project")).cloned();
+            let folder = base(origin.as_ref());
+            if !folder.as_os_str().is_empty() && !self.origins.contains_key(&key) {
+                folder.clone_into(&mut folders.project_root);
+                self.origins.extend(origin.map(|origin| (key, origin)));
+            }
+        }
+    }
+
     /// What holds, when nothing is wrong.
     pub(super) fn finish(mut self) -> Result<Settings, SettingsError> {
+        #[cfg(feature = "folders")]
+        self.infer_project_roots();
         let limits = &self.settings.limits;
         if limits.min_ttl > limits.max_ttl {
             let key = "limits.min_ttl";
@@ -286,6 +377,31 @@ impl Draft {
     }
 }
 
+/// The folder that relative paths are relative to: that of the file, or of this process.
+fn base(origin: Option<&SettingOrigin>) -> &Path {
+    let file = match origin {
+        Some(SettingOrigin::File { path, .. }) => path.parent(),
+        _ => None,
+    };
+    file.unwrap_or(Path::new(""))
+}
+
+/// What is wrong with the name of a source of folders.
+#[cfg(feature = "folders")]
+pub(super) fn no_folder_name(name: &str) -> String {
+    format!(
+        "`folders.{}` cannot be a source of folders of its own; choose another name",
+        brief_segment(name)
+    )
+}
+
+/// What is wrong with a key that only a feature brings.
+pub(super) fn needs_feature(key: &str, feature: &str) -> String {
+    format!(
+        "`{key}` needs the feature `{feature}` of `skills-engine`; build the program with it, or remove the setting"
+    )
+}
+
 fn level(tree: &Tree) -> Result<Level, String> {
     let advice = "write METADATA, CONTEXT or COMPLETE";
     let Tree::Text(text) = tree else {
@@ -305,7 +421,7 @@ pub(super) fn nearest_key(name: &str) -> Option<String> {
     let moved = keys().find(|key| last_part(key.name) == last_part(name));
     let names = keys()
         .map(|key| key.name)
-        .chain(["limits", "loading", "roles", "skills"]);
+        .chain(["folders", "limits", "loading", "roles", "skills"]);
     moved
         .map(|key| key.name)
         .or_else(|| nearest(name, names))

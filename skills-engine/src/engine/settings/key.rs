@@ -1,12 +1,19 @@
+use std::path::Path;
+#[cfg(feature = "folders")]
+use std::path::PathBuf;
 use std::time::Duration;
 
 use super::choice::{Choice, chosen};
+#[cfg(feature = "folders")]
+use super::folders::resolved;
 use super::tree::{Node, Table, Tree};
 use super::{LinkedSetting, ProfileSetting, SecretText, Settings, duration};
 use crate::audit::AuditKey;
 use crate::engine::{AllowedToolsMode, BinaryFiles, BodyDelivery};
 use crate::session::PslControl;
 use crate::skill::Limits;
+#[cfg(feature = "folders")]
+use crate::source::ScopePrecedence;
 
 /// A setting that is there under one name.
 pub(super) struct Key {
@@ -26,6 +33,12 @@ pub(super) enum Slot {
     Delivery(fn(&mut Settings) -> &mut BodyDelivery),
     Binary(fn(&mut Settings) -> &mut BinaryFiles),
     Tools(fn(&mut Settings) -> &mut AllowedToolsMode),
+    #[cfg(feature = "folders")]
+    Scopes(fn(&mut Settings) -> &mut ScopePrecedence),
+    #[cfg(feature = "folders")]
+    Paths(fn(&mut Settings) -> &mut Vec<PathBuf>),
+    #[cfg(feature = "folders")]
+    Path(fn(&mut Settings) -> &mut PathBuf),
 }
 
 const OWN: &[Key] = &[
@@ -112,6 +125,46 @@ limits! {
     "limits.contents_retention" is Time contents_retention,
 }
 
+/// The keys of a source of folders: those of the one without a name.
+#[cfg(feature = "folders")]
+const FOLDERS: &[Key] = &[
+    Key {
+        name: "folders.precedence",
+        slot: Slot::Scopes(|settings| &mut settings.folders.precedence),
+    },
+    Key {
+        name: "folders.project",
+        slot: Slot::Paths(|settings| &mut settings.folders.project),
+    },
+    Key {
+        name: "folders.project_root",
+        slot: Slot::Path(|settings| &mut settings.folders.project_root),
+    },
+    Key {
+        name: "folders.required",
+        slot: Slot::Switch(|settings| &mut settings.folders.required),
+    },
+    Key {
+        name: "folders.strict",
+        slot: Slot::Switch(|settings| &mut settings.folders.strict),
+    },
+    Key {
+        name: "folders.trusted",
+        slot: Slot::Switch(|settings| &mut settings.folders.trusted),
+    },
+    Key {
+        name: "folders.user",
+        slot: Slot::Paths(|settings| &mut settings.folders.user),
+    },
+    #[cfg(feature = "watch")]
+    Key {
+        name: "folders.watch",
+        slot: Slot::Switch(|settings| &mut settings.folders.watch),
+    },
+];
+#[cfg(not(feature = "folders"))]
+const FOLDERS: &[Key] = &[];
+
 /// The names of all limits' keys.
 pub(in crate::engine) fn limit_names() -> impl Iterator<Item = &'static str> {
     LIMITS.iter().map(|key| key.name)
@@ -119,7 +172,30 @@ pub(in crate::engine) fn limit_names() -> impl Iterator<Item = &'static str> {
 
 /// All keys with a fixed name.
 pub(super) fn keys() -> impl Iterator<Item = &'static Key> {
-    OWN.iter().chain(LIMITS)
+    OWN.iter().chain(FOLDERS).chain(LIMITS)
+}
+
+/// The keys that each source of folders has.
+#[cfg(feature = "folders")]
+pub(super) fn folder_keys() -> impl Iterator<Item = &'static Key> {
+    FOLDERS.iter()
+}
+
+/// Whether a source of folders may have a name: its keys stand beside those of the source without a name.
+#[cfg(feature = "folders")]
+pub(super) fn is_folder_name(name: &str) -> bool {
+    let key = format!("folders.{name}");
+    !name.is_empty() && find(&key).is_none() && missing_feature(&key).is_none()
+}
+
+/// The feature without which there is no such key.
+pub(super) fn missing_feature(key: &str) -> Option<&'static str> {
+    let is_of = |section: &str| key.split('.').next() == Some(section);
+    if cfg!(not(feature = "folders")) && is_of("folders") {
+        return Some("folders");
+    }
+    let is_watch = is_of("folders") && key.rsplit('.').next() == Some("watch");
+    (cfg!(not(feature = "watch")) && is_watch).then_some("watch")
 }
 
 pub(super) fn find(name: &str) -> Option<&'static Key> {
@@ -138,13 +214,13 @@ impl Key {
             Slot::Secret(value) => value(settings).clone().map_or(Tree::Nothing, Tree::Secret),
             Slot::Crates(value) => match value(settings) {
                 LinkedSetting::All => Tree::text("all"),
-                LinkedSetting::Only(packages) => texts(packages),
+                LinkedSetting::Only(packages) => texts(&*packages),
                 LinkedSetting::None => Tree::text("none"),
             },
             Slot::Control(value) => match value(settings) {
                 PslControl::Model => Tree::text("model"),
                 PslControl::Roles(roles) => {
-                    Tree::Table(Table::from([("roles".to_owned(), texts(roles).into())]))
+                    Tree::Table(Table::from([("roles".to_owned(), texts(&*roles).into())]))
                 }
                 PslControl::HostOnly => Tree::text("host_only"),
             },
@@ -152,113 +228,162 @@ impl Key {
             Slot::Delivery(value) => Tree::text(value(settings).name()),
             Slot::Binary(value) => Tree::text(value(settings).name()),
             Slot::Tools(value) => Tree::text(value(settings).name()),
+            #[cfg(feature = "folders")]
+            Slot::Scopes(value) => Tree::text(value(settings).name()),
+            #[cfg(feature = "folders")]
+            Slot::Paths(value) => texts(value(settings).iter().map(|path| path.to_string_lossy())),
+            #[cfg(feature = "folders")]
+            Slot::Path(value) => Tree::text(value(settings).to_string_lossy()),
         }
     }
 
-    /// Takes a value; the error says what is wrong with it, and never what a secret is.
-    pub(super) fn set(&self, settings: &mut Settings, tree: Tree) -> Result<(), String> {
+    /// Takes a value that stands under a name; the error says what is wrong with it, and never what a secret is. Relative
+    /// paths are relative to `base`.
+    #[cfg_attr(
+        not(feature = "folders"),
+        expect(unused_variables, reason = "only folders have paths")
+    )]
+    pub(super) fn set(
+        &self,
+        settings: &mut Settings,
+        name: &str,
+        tree: Tree,
+        base: &Path,
+    ) -> Result<(), String> {
         match self.slot {
             Slot::Switch(value) => match tree {
                 Tree::Switch(is_on) => *value(settings) = is_on,
-                other => return Err(self.refuse(&other, "write `true` or `false`")),
+                other => return Err(refuse(name, &other, "write `true` or `false`")),
             },
             Slot::Count(value) => match tree {
                 Tree::Integer(number) => match usize::try_from(number) {
                     Ok(number) => *value(settings) = number,
                     Err(_) if number < 0 => {
-                        return Err(self.refuse(&tree, "write 0 or more"));
+                        return Err(refuse(name, &tree, "write 0 or more"));
                     }
-                    Err(_) => return Err(self.refuse(&tree, "write a smaller number")),
+                    Err(_) => return Err(refuse(name, &tree, "write a smaller number")),
                 },
                 other => {
-                    return Err(self.refuse(&other, "write a whole number, such as `65536`"));
+                    return Err(refuse(
+                        name,
+                        &other,
+                        "write a whole number, such as `65536`",
+                    ));
                 }
             },
             Slot::Time(value) => match &tree {
                 Tree::Text(text) => {
                     let time =
-                        duration::read(text).map_err(|advice| self.refuse(&tree, &advice))?;
+                        duration::read(text).map_err(|advice| refuse(name, &tree, &advice))?;
                     *value(settings) = time;
                 }
                 Tree::Integer(number) => {
                     let advice = duration::unit_missing(&number.to_string());
-                    return Err(self.refuse(&tree, &advice));
+                    return Err(refuse(name, &tree, &advice));
                 }
-                other => return Err(self.refuse(other, duration::FORM)),
+                other => return Err(refuse(name, other, duration::FORM)),
             },
             Slot::Secret(value) => match tree {
                 Tree::Text(text) => {
-                    AuditKey::new(&text)
-                        .map_err(|fault| format!("`{}`: {}", self.name, fault.message))?;
+                    AuditKey::new(&text).map_err(|fault| format!("`{name}`: {}", fault.message))?;
                     *value(settings) = Some(SecretText::new(text));
                 }
                 other => {
                     let kind = other.kind();
-                    return Err(format!("`{}` cannot be {kind}; write a text", self.name));
+                    return Err(format!("`{name}` cannot be {kind}; write a text"));
                 }
             },
-            Slot::Crates(value) => *value(settings) = self.crates(&tree)?,
-            Slot::Control(value) => *value(settings) = self.control(&tree)?,
-            Slot::Profile(value) => *value(settings) = self.choice(&tree)?,
-            Slot::Delivery(value) => *value(settings) = self.choice(&tree)?,
-            Slot::Binary(value) => *value(settings) = self.choice(&tree)?,
-            Slot::Tools(value) => *value(settings) = self.choice(&tree)?,
+            Slot::Crates(value) => *value(settings) = crates(name, &tree)?,
+            Slot::Control(value) => *value(settings) = control(name, &tree)?,
+            Slot::Profile(value) => *value(settings) = choice(name, &tree)?,
+            Slot::Delivery(value) => *value(settings) = choice(name, &tree)?,
+            Slot::Binary(value) => *value(settings) = choice(name, &tree)?,
+            Slot::Tools(value) => *value(settings) = choice(name, &tree)?,
+            #[cfg(feature = "folders")]
+            Slot::Scopes(value) => *value(settings) = choice(name, &tree)?,
+            #[cfg(feature = "folders")]
+            Slot::Paths(value) => *value(settings) = paths(name, &tree, base)?,
+            #[cfg(feature = "folders")]
+            Slot::Path(value) => *value(settings) = path(name, &tree, base)?,
         }
         Ok(())
     }
-
-    fn choice<T: Choice>(&self, tree: &Tree) -> Result<T, String> {
-        chosen(tree).map_err(|advice| self.refuse(tree, &advice))
-    }
-
-    fn crates(&self, tree: &Tree) -> Result<LinkedSetting, String> {
-        let packages = match tree {
-            Tree::Text(text) if text == "all" => return Ok(LinkedSetting::All),
-            Tree::Text(text) if text == "none" => return Ok(LinkedSetting::None),
-            Tree::List(nodes) => list(nodes),
-            _ => None,
-        };
-        packages.map(LinkedSetting::Only).ok_or_else(|| {
-            self.refuse(
-                tree,
-                "write `all`, `none`, or a list of packages, such as `[\"helpdesk-skill\"]`",
-            )
-        })
-    }
-
-    fn control(&self, tree: &Tree) -> Result<PslControl, String> {
-        let roles = match tree {
-            Tree::Text(text) if text == "model" => return Ok(PslControl::Model),
-            Tree::Text(text) if text == "host_only" => return Ok(PslControl::HostOnly),
-            Tree::Table(table) if table.len() == 1 => match table.get("roles") {
-                Some(Node {
-                    tree: Tree::List(nodes),
-                    ..
-                }) => list(nodes),
-                _ => None,
-            },
-            _ => None,
-        };
-        roles.map(PslControl::roles).ok_or_else(|| {
-            self.refuse(
-                tree,
-                "write `model`, `host_only`, or a table of roles, such as `{ roles = [\"support\"] }`",
-            )
-        })
-    }
-
-    fn refuse(&self, found: &Tree, advice: &str) -> String {
-        format!("`{}` cannot be {}; {advice}", self.name, found.found())
-    }
 }
 
-fn texts(values: &[String]) -> Tree {
-    Tree::List(
-        values
-            .iter()
-            .map(|value| Tree::text(value).into())
-            .collect(),
-    )
+fn choice<T: Choice>(name: &str, tree: &Tree) -> Result<T, String> {
+    chosen(tree).map_err(|advice| refuse(name, tree, &advice))
+}
+
+fn crates(name: &str, tree: &Tree) -> Result<LinkedSetting, String> {
+    let packages = match tree {
+        Tree::Text(text) if text == "all" => return Ok(LinkedSetting::All),
+        Tree::Text(text) if text == "none" => return Ok(LinkedSetting::None),
+        Tree::List(nodes) => list(nodes),
+        _ => None,
+    };
+    packages.map(LinkedSetting::Only).ok_or_else(|| {
+        refuse(
+            name,
+            tree,
+            "write `all`, `none`, or a list of packages, such as `[\"helpdesk-skill\"]`",
+        )
+    })
+}
+
+fn control(name: &str, tree: &Tree) -> Result<PslControl, String> {
+    let roles = match tree {
+        Tree::Text(text) if text == "model" => return Ok(PslControl::Model),
+        Tree::Text(text) if text == "host_only" => return Ok(PslControl::HostOnly),
+        Tree::Table(table) if table.len() == 1 => match table.get("roles") {
+            Some(Node {
+                tree: Tree::List(nodes),
+                ..
+            }) => list(nodes),
+            _ => None,
+        },
+        _ => None,
+    };
+    roles.map(PslControl::roles).ok_or_else(|| {
+        refuse(
+            name,
+            tree,
+            "write `model`, `host_only`, or a table of roles, such as `{ roles = [\"support\"] }`",
+        )
+    })
+}
+
+fn refuse(name: &str, found: &Tree, advice: &str) -> String {
+    format!("`{name}` cannot be {}; {advice}", found.found())
+}
+
+fn texts<T: Into<String>>(values: impl IntoIterator<Item = T>) -> Tree {
+    let node = |value| Tree::text(value).into();
+    Tree::List(values.into_iter().map(node).collect())
+}
+
+#[cfg(feature = "folders")]
+fn paths(name: &str, tree: &Tree, base: &Path) -> Result<Vec<PathBuf>, String> {
+    let texts = match tree {
+        Tree::List(nodes) => list(nodes),
+        _ => None,
+    };
+    let Some(texts) = texts else {
+        let advice = "write a list of folders, such as `[\"~/.agents/skills\"]`";
+        return Err(refuse(name, tree, advice));
+    };
+    let path = |text: &String| {
+        resolved(text, base).map_err(|advice| refuse(name, &Tree::text(text), &advice))
+    };
+    texts.iter().map(path).collect()
+}
+
+#[cfg(feature = "folders")]
+fn path(name: &str, tree: &Tree, base: &Path) -> Result<PathBuf, String> {
+    let resolved = match tree {
+        Tree::Text(text) if !text.is_empty() => resolved(text, base),
+        _ => Err("write the path of a folder, such as `.`".to_owned()),
+    };
+    resolved.map_err(|advice| refuse(name, tree, &advice))
 }
 
 /// The texts of a list of texts, none of them empty.

@@ -6,6 +6,8 @@ mod draft;
 mod duration;
 #[cfg(feature = "settings")]
 mod file;
+#[cfg(feature = "folders")]
+mod folders;
 mod key;
 mod loading;
 mod origin;
@@ -24,6 +26,8 @@ use std::sync::Arc;
 
 pub use self::crates::LinkedSetting;
 use self::draft::{Loaded, Target};
+#[cfg(feature = "folders")]
+pub use self::folders::FolderSettings;
 pub use self::loading::{LoadingSettings, ProfileSetting};
 pub use self::origin::SettingOrigin;
 pub use self::problem::{SettingsError, SettingsProblem};
@@ -34,6 +38,8 @@ pub use self::sources::SettingsSources;
 use super::telling::CATALOGUE_TOKENS;
 use crate::session::PslControl;
 use crate::skill::{Level, Limits};
+#[cfg(feature = "folders")]
+use crate::source::SkillFolders;
 
 pub(super) use self::key::limit_names as limit_keys;
 
@@ -74,6 +80,12 @@ pub struct Settings {
     pub profile: ProfileSetting,
     /// Keys below `loading`.
     pub loading: LoadingSettings,
+    /// Keys below `folders`: a source of skills from folders, beside those that the builder is given.
+    #[cfg(feature = "folders")]
+    pub folders: FolderSettings,
+    /// Keys `folders.NAME.KEY`: further such sources, each with a name for reports.
+    #[cfg(feature = "folders")]
+    pub named_folders: BTreeMap<String, FolderSettings>,
     /// Key `audit_key`: the secret of the audit chain, 16 bytes or more.
     pub audit_key: Option<SecretText>,
     /// What was read, so that a report can tell it from what the program changed later.
@@ -92,9 +104,31 @@ impl Default for Settings {
             tokens: CATALOGUE_TOKENS,
             profile: ProfileSetting::default(),
             loading: LoadingSettings::default(),
+            #[cfg(feature = "folders")]
+            folders: FolderSettings::default(),
+            #[cfg(feature = "folders")]
+            named_folders: BTreeMap::new(),
             audit_key: None,
             loaded: None,
         }
+    }
+}
+
+impl Settings {
+    /// What is set of all sources of folders.
+    #[cfg(feature = "folders")]
+    fn all_folders(&self) -> impl Iterator<Item = &FolderSettings> {
+        std::iter::once(&self.folders).chain(self.named_folders.values())
+    }
+
+    /// The sources of folders that have roots.
+    #[cfg(feature = "folders")]
+    pub(super) fn folder_sources(&self) -> impl Iterator<Item = SkillFolders> {
+        let named = |(name, folders): (&String, &FolderSettings)| {
+            Some(folders.source()?.named(name.clone()))
+        };
+        let named = self.named_folders.iter().filter_map(named);
+        self.folders.source().into_iter().chain(named)
     }
 }
 
@@ -119,3 +153,6 @@ impl Default for SkillSettings {
         Self { enabled: true }
     }
 }
+
+#[cfg(test)]
+mod tests;

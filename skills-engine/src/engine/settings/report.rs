@@ -2,6 +2,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
 use super::draft::Target;
+#[cfg(feature = "folders")]
+use super::key::folder_keys;
 use super::key::keys;
 use super::tree::{Table, Tree};
 use super::{SettingOrigin, Settings};
@@ -107,6 +109,14 @@ impl Settings {
         let mut values: BTreeMap<_, _> = keys()
             .map(|key| (key.name.to_owned(), key.get(&mut copy)))
             .collect();
+        #[cfg(feature = "folders")]
+        for (name, folders) in std::mem::take(&mut copy.named_folders) {
+            copy.folders = folders;
+            for key in folder_keys() {
+                let target = Target::Folders(name.clone(), key);
+                values.insert(target.name(), key.get(&mut copy));
+            }
+        }
         for (role, settings) in copy.roles {
             values.insert(Target::Role(role).name(), levels(settings.allow));
         }

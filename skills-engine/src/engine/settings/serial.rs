@@ -1,11 +1,21 @@
 use serde::de::{Deserialize, Deserializer, Error as _};
+#[cfg(feature = "folders")]
+use serde::ser::Error as _;
 use serde::ser::{Serialize, Serializer};
 
+#[cfg(feature = "folders")]
+use super::FolderSettings;
 use super::Settings;
 use super::draft::Draft;
+#[cfg(feature = "folders")]
+use super::draft::no_folder_name;
 use super::key::{Slot, keys};
+#[cfg(feature = "folders")]
+use super::key::{folder_keys, is_folder_name};
 use super::report::levels;
 use super::tree::{Node, Table, Tree};
+#[cfg(feature = "folders")]
+use crate::skill::shown;
 
 /// By hand, so that all problems are told at once, and a wrong key with the one that was meant.
 impl<'de> Deserialize<'de> for Settings {
@@ -25,6 +35,16 @@ impl<'de> Deserialize<'de> for Settings {
 /// Without secrets.
 impl Serialize for Settings {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[cfg(feature = "folders")]
+        if let Some(name) = self.named_folders.keys().find(|name| !is_folder_name(name)) {
+            return Err(S::Error::custom(no_folder_name(name)));
+        }
+        #[cfg(feature = "folders")]
+        if let Some(path) = self.all_folders().find_map(FolderSettings::unwritable) {
+            let path = shown(&path.to_string_lossy(), 240);
+            let message = format!("the path `{path}` is not UTF-8; rename the folder");
+            return Err(S::Error::custom(message));
+        }
         let mut copy = self.clone();
         let mut root = Table::new();
         for key in keys().filter(|key| !matches!(key.slot, Slot::Secret(_))) {
@@ -32,6 +52,15 @@ impl Serialize for Settings {
             match key.name.split_once('.') {
                 Some((section, name)) => put(&mut root, &[section, name], value),
                 None => put(&mut root, &[key.name], value),
+            }
+        }
+        #[cfg(feature = "folders")]
+        for (name, folders) in std::mem::take(&mut copy.named_folders) {
+            copy.folders = folders;
+            for key in folder_keys() {
+                if let Some((section, leaf)) = key.name.split_once('.') {
+                    put(&mut root, &[section, &name, leaf], key.get(&mut copy));
+                }
             }
         }
         for (role, settings) in copy.roles {

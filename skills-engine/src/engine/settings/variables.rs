@@ -2,9 +2,9 @@ use std::collections::BTreeMap;
 use std::ffi::{OsStr, OsString};
 
 use super::SettingOrigin;
-use super::draft::{Draft, Target, nearest_key};
+use super::draft::{Draft, Target, nearest_key, needs_feature};
 use super::file::value;
-use super::key::{Key, Slot, find};
+use super::key::{Key, Slot, find, keys, missing_feature};
 use super::tree::{Node, Table, Tree};
 use crate::skill::{nearest, shown};
 
@@ -32,8 +32,12 @@ pub(super) fn read_into(draft: &mut Draft, mut variables: Vec<(OsString, OsStrin
         };
         let found = target(draft, name);
         let Some((target, part)) = found else {
-            let message = format!("there is no such setting; {}", advice(name));
-            draft.problem(Some(dotted(name)), Some(origin), message);
+            let key = dotted(name);
+            let message = match missing_feature(&key) {
+                Some(feature) => needs_feature(&key, feature),
+                None => format!("there is no such setting; {}", advice(name)),
+            };
+            draft.problem(Some(key), Some(origin), message);
             continue;
         };
         let key = target.name();
@@ -80,6 +84,14 @@ fn target(draft: &Draft, name: &str) -> Option<(Target, Part)> {
             let known = known(draft.settings.roles.keys(), &role);
             Some((Target::Role(known.unwrap_or(role)), Part::Whole))
         }
+        #[cfg(feature = "folders")]
+        ["folders", source @ .., leaf] if !source.is_empty() => {
+            let key = find(&format!("folders.{leaf}"))?;
+            let source = source.join(DOT);
+            let known = known(draft.settings.named_folders.keys(), &source);
+            let source = known.unwrap_or(source);
+            Some((Target::Folders(source, key), Part::Whole))
+        }
         parts => Some((Target::Key(find(&parts.join("."))?), Part::Whole)),
     }
 }
@@ -121,13 +133,21 @@ fn advice(name: &str) -> String {
         [_, id] if *id != "enabled" => Some((*id).to_owned()),
         _ => None,
     };
-    let named = named.map(|id| {
-        [
-            format!("skills{DOT}{id}{DOT}enabled"),
-            format!("roles{DOT}{id}{DOT}allow"),
-        ]
-    });
-    let near = nearest(&path, named.iter().flatten().map(String::as_str))
+    let named: Vec<_> = named
+        .into_iter()
+        .flat_map(|id| {
+            let of_folders = keys().filter_map(|key| key.name.strip_prefix("folders."));
+            let of_folders: Vec<_> = of_folders
+                .map(|leaf| format!("folders{DOT}{id}{DOT}{leaf}"))
+                .collect();
+            let of_others = [
+                format!("skills{DOT}{id}{DOT}enabled"),
+                format!("roles{DOT}{id}{DOT}allow"),
+            ];
+            of_others.into_iter().chain(of_folders)
+        })
+        .collect();
+    let near = nearest(&path, named.iter().map(String::as_str))
         .map(str::to_owned)
         .or_else(|| nearest_key(&parts.join(".")).filter(|key| find(key).is_some()));
     near.map_or_else(
@@ -156,6 +176,8 @@ fn tree(target: &Target, part: Part, text: &str) -> Result<Tree, String> {
     }
     let slot = match target {
         Target::Key(Key { slot, .. }) => slot,
+        #[cfg(feature = "folders")]
+        Target::Folders(_, Key { slot, .. }) => slot,
         Target::Role(_) => return written(text),
         Target::Skill(_) => return Ok(switch(text)),
     };
@@ -174,6 +196,10 @@ fn tree(target: &Target, part: Part, text: &str) -> Result<Tree, String> {
         | Slot::Delivery(_)
         | Slot::Binary(_)
         | Slot::Tools(_) => Ok(Tree::text(text)),
+        #[cfg(feature = "folders")]
+        Slot::Scopes(_) | Slot::Path(_) => Ok(Tree::text(text)),
+        #[cfg(feature = "folders")]
+        Slot::Paths(_) => names(text),
     }
 }
 
