@@ -8,6 +8,9 @@ use crate::skill::{
     shown,
 };
 
+/// Unknown arguments that are told.
+const MOST_TOLD: usize = 8;
+
 /// The id of the skill that holds the tools of the engine's own for what skills hold.
 pub(crate) const LOADER: &str = "skill-loader";
 
@@ -67,9 +70,10 @@ fn load(profile: &Profile) -> Result<Tool, Fault> {
                        fits the task, before you act.";
     let required = [skill.clone()];
     let call = move |given: Value, cx: ToolContext| {
-        let taken = take(&given, &[&skill, &arguments], |given| {
-            Ok((required_text(given, &skill)?, text(given, &arguments)?))
-        });
+        let known = [&*skill, &*arguments];
+        let mut given = Given::new(given, &known);
+        let taken = (given.required_text(&skill), given.text(&arguments));
+        let taken = given.finish(taken);
         async move {
             let (skill, arguments) = taken?;
             let access = cx.access();
@@ -93,7 +97,9 @@ fn list(profile: &Profile) -> Result<Tool, Fault> {
         }),
     );
     let call = move |given: Value, cx: ToolContext| {
-        let offset = take(&given, &["offset"], |given| number(given, "offset"));
+        let mut given = Given::new(given, &["offset"]);
+        let offset = given.number("offset", 0);
+        let offset = given.finish(offset);
         async move { cx.access().list(offset?.unwrap_or(0)).map(ToolOutput::text) }
     };
     let name = profile.tool(ProfileTool::List).to_owned();
@@ -132,19 +138,17 @@ fn read(profile: &Profile) -> Result<Tool, Fault> {
     }
     let required = [skill.clone(), path.clone()];
     let call = move |given: Value, cx: ToolContext| {
-        let taken = take(&given, &[&skill, &path, "offset", "limit"], |given| {
-            Ok((
-                required_text(given, &skill)?,
-                required_text(given, &path)?,
-                number(given, "offset")?.unwrap_or(0),
-                number(given, "limit")?,
-            ))
-        });
+        let known = [&*skill, &*path, "offset", "limit"];
+        let mut given = Given::new(given, &known);
+        let taken = (
+            given.required_text(&skill),
+            given.required_text(&path),
+            given.number("offset", 0).unwrap_or(0),
+            given.number("limit", 1),
+        );
+        let taken = given.finish(taken);
         async move {
             let (skill, path, offset, limit) = taken?;
-            if limit == Some(0) {
-                return Err(wrong("`limit` must be a whole number from 1 on"));
-            }
             cx.access().read(&skill, &path, offset, limit).await
         }
     };
@@ -164,50 +168,84 @@ fn schema(properties: &Map<String, Value>, required: &[String]) -> String {
     .to_string()
 }
 
-/// Takes arguments apart, of which there may be none but those known.
-fn take<T>(
-    given: &Value,
-    known: &[&str],
-    look: impl FnOnce(&Map<String, Value>) -> Result<T, Fault>,
-) -> Result<T, Fault> {
-    let Some(given) = given.as_object() else {
-        return Err(wrong("the arguments must be one JSON object"));
-    };
-    let is_unknown = |name: &&String| name.is_empty() || !known.contains(&name.as_str());
-    if let Some(name) = given.keys().find(is_unknown) {
-        let near = nearest(name, known.iter().copied().filter(|name| !name.is_empty()));
-        let near = near.map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
-        let made_up = shown(name, 64);
-        return Err(wrong(&format!("`{made_up}` is not a parameter{near}")));
+/// Arguments that are taken apart; all that is wrong with them is told at once.
+struct Given<'a> {
+    values: Map<String, Value>,
+    known: &'a [&'a str],
+    problems: Vec<String>,
+}
+
+impl<'a> Given<'a> {
+    /// Arguments of which there may be none but those known. A parameter without a name is not there.
+    fn new(given: Value, known: &'a [&'a str]) -> Self {
+        let (values, mut problems) = match given {
+            Value::Object(values) => (values, Vec::new()),
+            _ => (
+                Map::new(),
+                vec!["the arguments must be one JSON object".to_owned()],
+            ),
+        };
+        let is_unknown = |name: &&String| name.is_empty() || !known.contains(&name.as_str());
+        for name in values.keys().filter(is_unknown).take(MOST_TOLD) {
+            let near = nearest(name, known.iter().copied().filter(|name| !name.is_empty()));
+            let near = near.map_or_else(String::new, |near| format!(" (did you mean `{near}`?)"));
+            let made_up = shown(name, 64);
+            problems.push(format!("`{made_up}` is not a parameter{near}"));
+        }
+        Self {
+            values,
+            known,
+            problems,
+        }
     }
-    look(given)
-}
 
-fn required_text(given: &Map<String, Value>, name: &str) -> Result<String, Fault> {
-    text(given, name)?.ok_or_else(|| wrong(&format!("`{name}` is missing")))
-}
-
-fn text(given: &Map<String, Value>, name: &str) -> Result<Option<String>, Fault> {
-    match given.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(Value::String(text)) => Ok(Some(text.clone())),
-        Some(_) => Err(wrong(&format!("`{name}` must be a string"))),
+    fn required_text(&mut self, name: &str) -> String {
+        if matches!(self.values.get(name), None | Some(Value::Null)) {
+            self.problems.push(format!("`{name}` is missing"));
+        }
+        self.text(name).unwrap_or_default()
     }
-}
 
-fn number(given: &Map<String, Value>, name: &str) -> Result<Option<u64>, Fault> {
-    match given.get(name) {
-        None | Some(Value::Null) => Ok(None),
-        Some(value) => match value.as_u64() {
-            Some(number) => Ok(Some(number)),
-            None => Err(wrong(&format!("`{name}` must be a whole number from 0 on"))),
-        },
+    fn text(&mut self, name: &str) -> Option<String> {
+        match self.values.remove(name)? {
+            Value::Null => None,
+            Value::String(text) => Some(text),
+            _ => {
+                self.problems.push(format!("`{name}` must be a string"));
+                None
+            }
+        }
     }
-}
 
-fn wrong(message: &str) -> Fault {
-    Fault::new(
-        Code::InvalidArguments,
-        format!("{message}. Correct the arguments and call again"),
-    )
+    /// A whole number of at least so many.
+    fn number(&mut self, name: &str, least: u64) -> Option<u64> {
+        match self.values.remove(name)? {
+            Value::Null => None,
+            value => {
+                let number = value.as_u64().filter(|number| *number >= least);
+                if number.is_none() {
+                    let problem = format!("`{name}` must be a whole number from {least} on");
+                    self.problems.push(problem);
+                }
+                number
+            }
+        }
+    }
+
+    /// What was taken, unless something was wrong.
+    fn finish<T>(self, taken: T) -> Result<T, Fault> {
+        if self.problems.is_empty() {
+            return Ok(taken);
+        }
+        let known = self.known.iter().filter(|name| !name.is_empty());
+        let known: Vec<_> = known.map(|name| format!("`{name}`")).collect();
+        Err(Fault::new(
+            Code::InvalidArguments,
+            format!(
+                "{}. There are the parameters {}; correct the arguments and call again",
+                self.problems.join("; "),
+                known.join(", ")
+            ),
+        ))
+    }
 }
