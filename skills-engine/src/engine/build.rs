@@ -11,7 +11,7 @@ use super::governance::Governance;
 use super::inner::EngineInner;
 use super::intake::shadow;
 use super::reaper::reap;
-use super::refresh::{Answered, Skills, Sources, add_loader, load};
+use super::refresh::{Answered, Skills, Sources, add_loader, leave_out, load};
 use super::report::BuildReport;
 use super::sessions::Sessions;
 use super::settled::Settled;
@@ -90,10 +90,12 @@ impl EngineBuilder {
             approvals,
             policy,
             sources,
+            without,
             ..
         } = self;
         let sources = Sources::new(
             sources,
+            without,
             fixed,
             loads,
             loaded.skills,
@@ -211,7 +213,9 @@ impl EngineBuilder {
         for source in &self.sources {
             let revision = source.revision();
             match load(&**source, &*self.clock, &settled.settings.limits).await {
-                Ok(loaded) => {
+                Ok(mut loaded) => {
+                    let left_out = leave_out(&mut loaded, &self.without);
+                    settled.left_out.extend(left_out);
                     all.answers.push(Answered {
                         loaded: loaded.clone(),
                         revision,
@@ -316,13 +320,14 @@ impl EngineBuilder {
     ) -> Vec<String> {
         let takes = &settled.settings.linked;
         // As above, and what `without` leaves out of folders is in no list.
-        let folders = if settled.places.contains_key("linked") {
+        let mut folders = if settled.places.contains_key("linked") {
             linked_folder_ids(|_| true)
         } else if self.without.is_empty() {
             Vec::new()
         } else {
             linked_folder_ids(|package| takes.takes(package))
         };
+        folders.extend_from_slice(&settled.left_out);
         let is_known = |id: &str| {
             id == PslSkill::entry().id
                 || id == LOADER

@@ -12,7 +12,7 @@ use crate::source::{FailedSkill, Precedence, ShadowedSkill, SkillSource};
 use crate::tools::{ExportOptions, LOADER, PslSkill, name_on_wire};
 
 /// The ids of the skills of the engine's own.
-fn own() -> [&'static str; 2] {
+pub(super) fn own_ids() -> [&'static str; 2] {
     [PslSkill::entry().id, LOADER]
 }
 
@@ -125,7 +125,7 @@ impl<'a> Intake<'a> {
 
     fn admitted(&mut self, skill: &Arc<dyn Skill>) -> Result<(), Vec<String>> {
         let id = id_of(skill);
-        if own().contains(&&*id) {
+        if own_ids().contains(&&*id) {
             // The rule knows them by their ids, even where an engine has been built without them.
             return Err(vec![format!(
                 "the id `{id}` is the engine's own; give the skill another one"
@@ -223,7 +223,7 @@ pub(super) fn shadow(
     offered: &mut [Skills],
 ) -> Vec<ShadowedSkill> {
     // The engine's own skills are known by their ids, even where there are none.
-    let own = own().map(|id| (id.to_owned(), "the engine".to_owned()));
+    let own = own_ids().map(|id| (id.to_owned(), "the engine".to_owned()));
     let mut first: HashMap<String, String> = HashMap::from(own);
     for skill in fixed {
         first.insert(id_of(skill), whence(&**skill));

@@ -1,3 +1,4 @@
+use std::collections::BTreeSet;
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::pin::pin;
@@ -11,7 +12,7 @@ use super::Engine;
 use super::epoch::Epoch;
 use super::follow::Follower;
 use super::inner::EngineInner;
-use super::intake::{Intake, shadow};
+use super::intake::{Intake, own_ids, shadow};
 use super::telling::Telling;
 use crate::audit::{AuditEvent, AuditKind};
 use crate::registry::Registry;
@@ -43,6 +44,8 @@ pub struct RefreshReport {
 /// The sources of an engine, and what they gave last.
 pub(super) struct Sources {
     pub(super) all: Vec<Arc<dyn SkillSource>>,
+    /// The ids of skills that are left out, whatever gives them.
+    without: BTreeSet<String>,
     /// Skills that no source gave: they stay as they are.
     fixed: Skills,
     /// Stands in registries in which a skill has content.
@@ -82,6 +85,7 @@ pub(super) type Told = Arc<dyn Fn(&RefreshReport) + Send + Sync>;
 impl Sources {
     pub(super) fn new(
         sources: Vec<Arc<dyn SkillSource>>,
+        without: BTreeSet<String>,
         fixed: Skills,
         loads: Arc<dyn Skill>,
         loaded: Vec<Skills>,
@@ -91,6 +95,7 @@ impl Sources {
     ) -> Self {
         Self {
             all: sources,
+            without,
             fixed,
             loads,
             loaded: Mutex::new(loaded),
@@ -121,6 +126,22 @@ pub(super) async fn load(
             limits.source_timeout.as_secs_f64()
         )),
     }
+}
+
+/// Takes skills with these ids out of what a source gave, and says which. Those with an id of the engine's own are
+/// refused, and told as such.
+pub(super) fn leave_out(loaded: &mut Loaded, ids: &BTreeSet<String>) -> Vec<String> {
+    if ids.is_empty() {
+        return Vec::new();
+    }
+    let is_left_out = |skill: &mut Arc<dyn Skill>| {
+        let id = &*skill.definition().id;
+        ids.contains(id) && !own_ids().contains(&id)
+    };
+    let left_out = loaded.skills.extract_if(.., is_left_out);
+    left_out
+        .map(|skill| skill.definition().id.clone().into_owned())
+        .collect()
 }
 
 /// What tells of changes that sources know of.
@@ -216,7 +237,10 @@ impl EngineInner {
                 continue;
             }
             let loaded = match load(&**source, &*self.clock, &self.limits).await {
-                Ok(loaded) => loaded,
+                Ok(mut loaded) => {
+                    leave_out(&mut loaded, &self.sources.without);
+                    loaded
+                }
                 Err(problem) => Loaded {
                     failed: vec![FailedSkill::new(source.name(), None, vec![problem])],
                     ..Loaded::from(taken)

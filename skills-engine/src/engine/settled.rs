@@ -18,6 +18,8 @@ pub(super) struct Settled {
     /// Where each value stands that the builder did not set, by key.
     pub(super) places: BTreeMap<String, String>,
     pub(super) problems: Vec<String>,
+    /// The ids of skills that sources gave and the builder leaves out.
+    pub(super) left_out: Vec<String>,
 }
 
 impl EngineBuilder {
@@ -63,6 +65,7 @@ impl EngineBuilder {
             report,
             places,
             problems,
+            left_out: Vec::new(),
         }
     }
 
