@@ -12,6 +12,7 @@ mod reads;
 mod refresh;
 mod review;
 mod review_again;
+mod review_use;
 mod roots;
 pub(crate) mod scratch;
 mod watched;

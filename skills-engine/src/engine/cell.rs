@@ -5,7 +5,7 @@ use tokio::sync::Notify;
 
 use super::access::Access;
 use super::approval::Approvals;
-use super::load::Given;
+use super::load::{Begun, Given};
 use super::pending::{Pending, States};
 use crate::session::{SessionKey, SessionState};
 use crate::skill::{Level, Limits, Principal, SessionScope, Timestamp, TurnId, lock};
@@ -147,6 +147,19 @@ impl Cell {
     pub(super) fn give(&self, given: Given) {
         lock(&self.states).give(given);
         self.edition.fetch_add(1, Ordering::AcqRel);
+    }
+
+    /// With which arguments a skill was begun that has been open since.
+    pub(super) fn arguments(&self, skill: &str, state: &SessionState) -> Arc<str> {
+        let states = lock(&self.states);
+        let begun = states.begun().iter().find(|begun| *begun.skill == *skill);
+        let begun = begun.filter(|begun| begun.holds(state));
+        begun.map_or_else(Arc::default, |begun| Arc::clone(&begun.arguments))
+    }
+
+    /// Notes with which arguments a skill was begun.
+    pub(super) fn begin(&self, begun: Begun) {
+        lock(&self.states).begin(begun);
     }
 
     /// Has the next view say again what is open.

@@ -12,7 +12,9 @@ use super::search::KeptIndex;
 use super::telling::{Telling, cover};
 use super::texts::Texts;
 use crate::audit::SecretDigest;
-use crate::registry::{AttributeIndex, BuildError, Registry, SkillIndex, ToolIndex};
+use crate::registry::{
+    AttributeIndex, BuildError, RegisteredSkill, Registry, SkillIndex, ToolIndex,
+};
 use crate::skill::{Actor, Code, Fault, Level, Limits, shown};
 use crate::snapshot::{LiveTable, Material, Redaction, Snapshots, Words};
 use crate::tools::Catalogue;
@@ -173,15 +175,24 @@ fn sealed(registry: &Registry, secrets: &SecretDigest) -> Option<[u8; 32]> {
 
 /// Says that there is no such skill, and which ones there are for whoever asks.
 pub(super) fn unknown_skill(epoch: &Epoch, rights: &Rights, id: &str, actor: Actor) -> Fault {
+    unknown_among(epoch, rights, id, |_, skill| match actor {
+        Actor::Model => skill.is_told_of(),
+        _ => !skill.is_built_in(),
+    })
+}
+
+/// Says that there is no such skill, and which ones there are of those that are offered.
+pub(super) fn unknown_among(
+    epoch: &Epoch,
+    rights: &Rights,
+    id: &str,
+    is_offered: impl Fn(SkillIndex, &RegisteredSkill) -> bool,
+) -> Fault {
     const MOST: usize = 20;
     let known = || {
-        (0..).zip(&epoch.registry.skills).filter(|(index, skill)| {
-            let is_for_them = match actor {
-                Actor::Model => skill.is_told_of(),
-                _ => !skill.is_built_in(),
-            };
-            !rights.is_denied(*index) && is_for_them
-        })
+        (0..)
+            .zip(&epoch.registry.skills)
+            .filter(|(index, skill)| !rights.is_denied(*index) && is_offered(*index, skill))
     };
     let ids: Vec<_> = known()
         .take(MOST)
@@ -196,11 +207,13 @@ pub(super) fn unknown_skill(epoch: &Epoch, rights: &Rights, id: &str, actor: Act
         more => format!(" and {more} more"),
     };
     let shown = shown(id, 64);
+    let next = if ids.is_empty() {
+        "There is none to use".to_owned()
+    } else {
+        format!("Use one of {}{more}", ids.join(", "))
+    };
     Fault::new(
         Code::UnknownSkill,
-        format!(
-            "there is no skill `{shown}`. Use one of {}{more}",
-            ids.join(", ")
-        ),
+        format!("there is no skill `{shown}`. {next}"),
     )
 }

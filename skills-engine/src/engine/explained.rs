@@ -10,10 +10,16 @@ use crate::session::{
     Decision, Explanation, MemberFacts, Question, SessionState, TurnGrants, TurnStanding, Why,
     explain,
 };
-use crate::skill::{AllowedTools, Principal, ToolPattern, shown};
+use crate::skill::{AllowedTools, Expose, Level, Principal, ToolPattern, shown};
+
+/// What the body of a skill is called.
+const BODY: &str = "SKILL.md";
 
 impl Session {
     /// Says why the model can see a member of a skill, or why not; grants of running turns left out.
+    ///
+    /// A tool or an attribute goes by its name. Of a skill with a body, `SKILL.md` is the body, and a path of its list a
+    /// file.
     #[must_use]
     pub fn explain(&self, skill: &str, member: &str) -> Explanation {
         let (engine, cell) = self.parts();
@@ -41,7 +47,8 @@ impl Session {
 }
 
 impl Turn {
-    /// Says why the model can see a member of a skill in this turn, or why not.
+    /// Says why the model can see a member of a skill in this turn, or why not; members are named as in
+    /// [`Session::explain`].
     #[must_use]
     pub fn explain(&self, skill: &str, member: &str) -> Explanation {
         let core = &*self.core;
@@ -125,6 +132,13 @@ impl Explained<'_> {
             );
             explanation.reasons.insert(at, reason);
         }
+        if explanation.decision == Decision::Unknown
+            && found.is_some_and(|index| registry.skill(index).content().is_some())
+        {
+            let reason =
+                format!("`{BODY}` is the body of `{skill}`, and its files go by their paths");
+            explanation.reasons.push(reason);
+        }
         if let Some(index) = found {
             let whence = whence(&*registry.skill(index).skill);
             explanation
@@ -188,7 +202,24 @@ impl Explained<'_> {
         if let Some(tool) = registry.tool_index(skill, member) {
             return Some(self.rights.tool(registry, tool));
         }
-        let attribute = registry.attribute_index(skill, member)?;
-        Some(self.rights.attribute(registry, attribute))
+        if let Some(attribute) = registry.attribute_index(skill, member) {
+            return Some(self.rights.attribute(registry, attribute));
+        }
+        self.content_facts(skill, member)
+    }
+
+    /// The same of what a skill holds: its body, or a listed file.
+    fn content_facts(&self, skill: SkillIndex, member: &str) -> Option<MemberFacts> {
+        let content = self.epoch.registry.skill(skill).content()?;
+        let level = if member == BODY {
+            Level::Context
+        } else {
+            let mut files = content.resources().iter();
+            files.find(|file| *file.path == *member)?.level()
+        };
+        // Lists and roles that name single members leave out what else the skill holds.
+        let is_left_out = !self.rights.has_instructions(skill);
+        let facts = MemberFacts::new(level, Expose::Psl);
+        Some(facts.denied(is_left_out.then_some(Why::NotListed)))
     }
 }

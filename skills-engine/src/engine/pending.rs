@@ -4,7 +4,7 @@ use std::sync::Arc;
 use super::access::Access;
 use super::approval::Approvals;
 use super::cell::Around;
-use super::load::Given;
+use super::load::{Begun, Given};
 use crate::audit::AuditEvent;
 use crate::session::{Change, ChangeOutcome, SessionState};
 use crate::snapshot::OwnValues;
@@ -40,6 +40,8 @@ struct Waiting {
     values: Option<Arc<OwnValues>>,
     /// The bodies that its model was given, one for each skill.
     given: Vec<Given>,
+    /// With which arguments skills were begun, one for each.
+    begun: Vec<Begun>,
 }
 
 /// A change that is being stored, or is stored and waits for its audit record.
@@ -163,6 +165,20 @@ impl States {
             all.remove(0);
         }
         all.push(given);
+    }
+
+    pub(super) fn begun(&self) -> &[Begun] {
+        self.waiting.as_ref().map_or(&[], |waiting| &waiting.begun)
+    }
+
+    /// Notes with which arguments a skill was begun, in place of others.
+    pub(super) fn begin(&mut self, begun: Begun) {
+        let all = &mut self.waiting.get_or_insert_default().begun;
+        all.retain(|other| other.skill != begun.skill);
+        if all.len() >= MOST_GIVEN {
+            all.remove(0);
+        }
+        all.push(begun);
     }
 
     /// Notes that the model has none of them any more.

@@ -144,6 +144,11 @@ impl SessionState {
                 .is_some_and(|entry| entry.lowered.iter().any(ends))
     }
 
+    /// Whether an opening of this level that an actor made at version `since` was ended.
+    pub(crate) fn was_lowered(&self, skill: &str, level: Level, actor: Actor, since: u64) -> bool {
+        self.ends_turn_grant(skill, level, actor, since)
+    }
+
     pub(super) fn entry(&self, skill: &str) -> Option<&Arc<SkillEntry>> {
         self.position(skill).ok().map(|index| &self.entries[index])
     }

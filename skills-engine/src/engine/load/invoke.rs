@@ -1,6 +1,6 @@
 use super::super::control::Control;
 use super::super::session::Session;
-use super::{held_back, not_for};
+use super::{Begun, held_back, not_for};
 use crate::skill::{Actor, Code, Fault, Level, SetVisibility, shown};
 
 /// A skill that was invoked, for the host to hand to the model.
@@ -89,7 +89,7 @@ impl Control<'_> {
         let Some(content) = registered.content() else {
             return Err(Fault::new(
                 Code::InvalidArguments,
-                format!("`{id}` has no body to begin with. Open it with `set_level` instead"),
+                format!("`{id}` has no body to begin with. Open it with `Session::open` instead"),
             ));
         };
         let before = self.cell.published().1;
@@ -109,7 +109,10 @@ impl Control<'_> {
         if !now.rights.has_instructions(index) {
             return Err(held_back(id));
         }
-        let message = now.give(index, content, arguments.trim(), |_| true).await?;
+        let arguments = arguments.trim();
+        let message = now.give(index, content, arguments, |_| true).await?;
+        let begun = Begun::new(id, arguments, self.actor, state.version());
+        self.cell.begin(begun);
         Ok(Invocation {
             skill: (**id).to_owned(),
             message,

@@ -1,11 +1,14 @@
 //! What skills hold beside their members: how it reaches a model, once and in one place.
 
+mod begun;
 mod files;
 mod given;
 mod invoke;
 mod listed;
+mod open;
 mod part;
 
+pub(super) use self::begun::Begun;
 pub use self::files::BinaryFiles;
 pub(super) use self::given::Given;
 pub use self::invoke::{Invocable, Invocation};
@@ -14,17 +17,18 @@ pub(super) use self::part::ContentPart;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
 
-use super::change::ended;
+use futures_util::FutureExt as _;
+
 use super::control::Control;
 use crate::audit::AuditKind;
-use crate::prompt::{LoadedSkill, ProfileTool, Template, TemplateError, name_as_told};
+use crate::prompt::{LoadedSkill, ProfileTool, Template, TemplateError};
 use crate::registry::SkillIndex;
 use crate::session::SessionState;
 use crate::skill::{
-    Actor, Code, Fault, Level, SetVisibility, SkillContent, ToolContext, VisibilityChange, shown,
-    within,
+    Actor, Code, Fault, Level, SetVisibility, SkillContent, SkillType as _, ToolContext,
+    VisibilityChange, shown, within,
 };
-use futures_util::FutureExt as _;
+use crate::tools::PslSkill;
 
 /// Where a body stands that a model has opened.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -48,7 +52,10 @@ impl Control<'_> {
         if let Some(turn) = self.turn {
             turn.check_running()?;
         }
-        let index = self.known_by_list(name)?;
+        let known = self.cell.published().1;
+        let index = self.known_by_list(name, |index, skill| {
+            *skill.id != *PslSkill::entry().id && self.is_told_of(index, &known)
+        })?;
         let before = self.cell.published().1;
         let seen = self.members(index, &before);
         let registered = self.epoch.registry.skill(index);
@@ -389,72 +396,6 @@ impl Control<'_> {
         }
         let loaded = LoadedSkill::new(id, &definition.description, &text);
         self.epoch.listing.profile().loaded(&loaded)
-    }
-
-    /// A skill by its id, or by its id as lists tell it.
-    fn known_by_list(&self, name: &str) -> Result<SkillIndex, Fault> {
-        self.known(name).or_else(|fault| {
-            let is_plain = |id: &str| {
-                let is_part = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'-';
-                id.bytes().all(is_part)
-            };
-            let skills = self.epoch.registry.skills.iter();
-            let mut meant =
-                skills.filter(|skill| !is_plain(&skill.id) && name_as_told(&skill.id) == name);
-            match (meant.next(), meant.next()) {
-                (Some(skill), None) => self.known(&skill.id),
-                _ => Err(fault),
-            }
-        })
-    }
-
-    /// Says whether a skill is open at a level still, after something was waited for.
-    fn check_open(&self, index: SkillIndex, level: Level) -> Result<(), Fault> {
-        match self.turn {
-            Some(turn) => turn.check_running()?,
-            None if self.cell.has_ended() => return Err(ended()),
-            None => {}
-        }
-        let now = self.renewed();
-        let state = self.cell.published().1;
-        if now.rights.has_instructions(index) && now.level(index, &state) >= level {
-            return Ok(());
-        }
-        let id = &self.epoch.registry.skill(index).id;
-        Err(Fault::new(
-            Code::Conflict,
-            format!("`{id}` was closed while it was read. Do without it"),
-        ))
-    }
-
-    /// A skill that is open for whoever asks, with its body and files.
-    fn open_content(&self, name: &str) -> Result<(SkillIndex, Level), Fault> {
-        let index = self.known_by_list(name)?;
-        let state = self.cell.published().1;
-        if !self.is_told_of(index, &state) {
-            return Err(super::epoch::unknown_skill(
-                self.epoch,
-                &self.rights,
-                name,
-                self.actor,
-            ));
-        }
-        let level = self.level(index, &state);
-        let id = &self.epoch.registry.skill(index).id;
-        if level < Level::Context {
-            let load = self.epoch.listing.profile().tool(ProfileTool::Load);
-            return Err(Fault::new(
-                Code::Hidden,
-                format!("`{id}` is at {level}; open it with {load} first"),
-            ));
-        }
-        if !self.rights.has_instructions(index) {
-            return Err(Fault::new(
-                Code::NotPermitted,
-                format!("the files of `{id}` are not for this session. Do without them"),
-            ));
-        }
-        Ok((index, level))
     }
 }
 

@@ -15,12 +15,27 @@ use crate::skill::{BoxFuture, Code, Fault, Level, SkillContent, Timestamp, withi
 /// Bodies that are read at one time.
 const AT_ONCE: usize = 64;
 
+/// A body in a prompt.
+#[derive(Clone, PartialEq, Eq)]
+struct Told {
+    skill: SkillIndex,
+    arguments: Arc<str>,
+    /// `None` for a body that could not be read.
+    digest: Option<[u8; 32]>,
+}
+
+/// A body that belongs into a prompt.
+struct Wanted<'a> {
+    skill: SkillIndex,
+    content: &'a dyn SkillContent,
+    arguments: Arc<str>,
+}
+
 /// The bodies that stand in the prompt of a view.
 #[derive(Clone, Default, PartialEq, Eq)]
 pub(in crate::engine) struct ContentPart {
-    /// The skills, in the order in which they were opened, and the digests of their bodies; `None` for one that could
-    /// not be read.
-    bodies: Box<[(SkillIndex, Option<[u8; 32]>)]>,
+    /// In the order in which the skills were opened.
+    bodies: Box<[Told]>,
     text: Arc<str>,
 }
 
@@ -31,17 +46,18 @@ impl ContentPart {
 
     /// The skills whose bodies could not be read.
     pub(in crate::engine) fn missing(&self) -> impl Iterator<Item = SkillIndex> {
-        let missing = self.bodies.iter().filter(|(_, digest)| digest.is_none());
-        missing.map(|(index, _)| *index)
+        let missing = self.bodies.iter().filter(|told| told.digest.is_none());
+        missing.map(|told| told.skill)
     }
 
     /// Whether it holds these bodies, and all of them.
-    fn holds(&self, wanted: &[(SkillIndex, &dyn SkillContent)]) -> bool {
-        let mut bodies = self.bodies.iter();
-        self.bodies.len() == wanted.len()
-            && wanted
-                .iter()
-                .all(|(index, content)| bodies.next() == Some(&(*index, Some(content.digest()))))
+    fn holds(&self, wanted: &[Wanted<'_>]) -> bool {
+        let is_same = |(told, wanted): (&Told, &Wanted<'_>)| {
+            told.skill == wanted.skill
+                && told.arguments == wanted.arguments
+                && told.digest == Some(wanted.content.digest())
+        };
+        self.bodies.len() == wanted.len() && self.bodies.iter().zip(wanted).all(is_same)
     }
 }
 
@@ -76,29 +92,31 @@ impl Control<'_> {
         let begun = self.engine.clock.now();
         let reading: Vec<BoxFuture<'_, Result<String, Fault>>> = wanted
             .iter()
-            .map(|(index, content)| Box::pin(self.told_in_time(*index, *content, begun)) as _)
+            .map(|wanted| Box::pin(self.told_in_time(wanted, begun)) as _)
             .collect();
         // Side by side under one deadline, so that those that hang cost a view no more than one does.
         let read = stream::iter(reading).buffered(AT_ONCE).collect::<Vec<_>>();
         let mut bodies = Vec::with_capacity(wanted.len());
         let mut text = String::new();
-        for ((index, content), told) in wanted.iter().zip(read.await) {
-            let index = *index;
+        let read = read.await;
+        for (wanted, told) in wanted.into_iter().zip(read) {
             text.push('\n');
+            let digest = told.is_ok().then(|| wanted.content.digest());
             match told {
-                Ok(told) => {
-                    text.push_str(&told);
-                    bodies.push((index, Some(content.digest())));
-                }
+                Ok(told) => text.push_str(&told),
                 Err(fault) => {
                     text.push_str("The instructions of `");
-                    escape_line(&self.epoch.registry.skill(index).id, &mut text);
+                    escape_line(&self.epoch.registry.skill(wanted.skill).id, &mut text);
                     text.push_str("` cannot be read: ");
                     escape_line(&fault.message, &mut text);
-                    bodies.push((index, None));
                 }
             }
             text.push('\n');
+            bodies.push(Told {
+                skill: wanted.skill,
+                arguments: wanted.arguments,
+                digest,
+            });
         }
         ContentPart {
             bodies: bodies.into(),
@@ -107,17 +125,13 @@ impl Control<'_> {
     }
 
     /// A body in its envelope, if it is there before the deadline of a view that was begun at that time.
-    async fn told_in_time(
-        &self,
-        index: SkillIndex,
-        content: &dyn SkillContent,
-        begun: Timestamp,
-    ) -> Result<String, Fault> {
+    async fn told_in_time(&self, wanted: &Wanted<'_>, begun: Timestamp) -> Result<String, Fault> {
         let clock = &*self.engine.clock;
         let passed = clock.now().0.saturating_sub(begun.0);
         let passed = Duration::from_millis(u64::try_from(passed).unwrap_or(0));
         let left = self.engine.limits.view_deadline.saturating_sub(passed);
-        let told = within(clock, left, self.enveloped(index, content, "")).await;
+        let reading = self.enveloped(wanted.skill, wanted.content, &wanted.arguments);
+        let told = within(clock, left, reading).await;
         told.unwrap_or_else(|| {
             Err(Fault::new(
                 Code::Timeout,
@@ -127,11 +141,7 @@ impl Control<'_> {
     }
 
     /// The skills whose bodies belong into the prompt, in the order in which they were opened.
-    fn wanted(
-        &self,
-        layout: &Layout,
-        state: &SessionState,
-    ) -> Vec<(SkillIndex, &dyn SkillContent)> {
+    fn wanted(&self, layout: &Layout, state: &SessionState) -> Vec<Wanted<'_>> {
         let registry = &self.epoch.registry;
         if registry.loader.is_none() {
             return Vec::new();
@@ -140,16 +150,20 @@ impl Control<'_> {
             StepKind::Opening(opening) => Some(opening.skill),
             StepKind::Deviation(shown) => (shown.level >= Level::Context).then_some(shown.skill),
         });
-        let mut wanted: Vec<(SkillIndex, &dyn SkillContent)> = Vec::new();
+        let mut wanted: Vec<Wanted<'_>> = Vec::new();
         for index in registry.open_with_content.iter().copied().chain(opened) {
             let Some(content) = registry.skill(index).content() else {
                 continue;
             };
-            if wanted.iter().all(|(other, _)| *other != index)
+            if wanted.iter().all(|other| other.skill != index)
                 && layout.level(self.epoch, index) >= Level::Context
                 && self.is_in_prompt(index, content, state)
             {
-                wanted.push((index, content));
+                wanted.push(Wanted {
+                    skill: index,
+                    content,
+                    arguments: self.cell.arguments(&registry.skill(index).id, state),
+                });
             }
         }
         wanted
