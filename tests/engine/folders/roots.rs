@@ -207,6 +207,58 @@ async fn se4_nothing_that_lies_outside_of_a_project_is_read() {
     }
 }
 
+#[tokio::test]
+async fn se4_a_root_outside_of_its_project_is_told_with_the_project() {
+    let scratch = Scratch::new();
+    scratch.skill("project/skills/own", "own", "Of the project.");
+    scratch.skill("project-b/skills/other", "other", "Of another project.");
+    let (skills, project) = (scratch.at("project/skills"), scratch.at("project"));
+    let roots = [
+        // Swapped.
+        (project.clone(), &skills),
+        (scratch.at("project-b/skills"), &project),
+        (scratch.at("project/../project-b/skills"), &project),
+    ];
+    for (path, root) in roots {
+        let folders = SkillFolders::new().project(&path, root);
+        let report = folders.scan().await.unwrap();
+        assert!(report.skills.is_empty());
+        let [told] = &report.diagnostics[..] else {
+            panic!("{:?}", report.diagnostics);
+        };
+        assert_eq!(told.kind.to_string(), "error: symlink-escape");
+        assert_eq!(told.path, path.to_str().unwrap());
+        let expected = format!("outside of its project root `{}`", root.display());
+        assert!(told.message.contains(&expected), "{told}");
+        assert!(told.hint.contains("swapped"), "{told}");
+    }
+}
+
+#[cfg(unix)]
+#[tokio::test]
+async fn se4_a_link_that_leads_a_root_out_of_its_project_is_told_as_one() {
+    let scratch = Scratch::new();
+    scratch.skill("outside/skills/own", "own", "Not of the project.");
+    scratch.put("project/README.md", "");
+    scratch.link("../outside", "project/linked");
+    scratch.link("project", "alias");
+    for (path, root) in [
+        ("project/linked", "project"),
+        ("project/linked/skills", "project"),
+        ("project/linked/skills", "alias"),
+        ("alias/linked/skills", "project"),
+    ] {
+        let folders = SkillFolders::new().project(scratch.at(path), scratch.at(root));
+        let report = folders.scan().await.unwrap();
+        let [told] = &report.diagnostics[..] else {
+            panic!("{:?}", report.diagnostics);
+        };
+        assert_eq!(told.kind.to_string(), "error: symlink-escape");
+        assert!(told.message.contains("leads out of the project"), "{told}");
+        assert!(!told.hint.contains("swapped"), "{told}");
+    }
+}
+
 #[cfg(unix)]
 #[tokio::test]
 async fn se4_links_of_the_user_are_followed_once_and_never_in_circles() {

@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use super::findings::{diagnostic, left_out, symlink_loop, unreadable};
+use super::escape::root_escape;
+use super::findings::{diagnostic, left_out, symlink_escape, symlink_loop, unreadable};
 use super::handle::{Entry, EntryKind, FileKey, Folder, FolderId, OpenError, Stat};
 use super::parallel::in_parallel;
 use super::root::{Scope, SkillRoot};
@@ -26,6 +27,13 @@ pub(super) struct Spot {
     pub(super) real: PathBuf,
     /// What must hold its main file, without links; `None` when it may lie anywhere.
     pub(super) project: Option<Arc<Path>>,
+}
+
+impl Spot {
+    /// Whether it is of a project and lies outside of it.
+    fn escapes(&self) -> bool {
+        (self.project.as_ref()).is_some_and(|project| !self.real.starts_with(project))
+    }
 }
 
 /// A folder with a main file, held open.
@@ -196,7 +204,8 @@ impl<'a> Walk<'a> {
             real,
             project,
         };
-        if self.escapes(&spot) {
+        if spot.escapes() {
+            self.diagnostics.push(root_escape(&spot, root));
             return None;
         }
         Some(Step {
@@ -351,22 +360,14 @@ impl<'a> Walk<'a> {
             self.diagnostics.push(symlink_loop(&target.path));
             return None;
         }
-        (target.real.is_dir() && !self.escapes(&target)).then_some(target)
-    }
-
-    /// Whether a folder of a project lies outside of it.
-    fn escapes(&mut self, spot: &Spot) -> bool {
-        let escapes =
-            (spot.project.as_ref()).is_some_and(|project| !spot.real.starts_with(project));
-        if escapes {
-            self.report(
-                DiagnosticKind::SymlinkEscape,
-                &spot.path,
-                "it leads out of the project, so nothing there is read",
-                "copy what it leads to into the project, or add it as a root of the user",
-            );
+        if !target.real.is_dir() {
+            return None;
         }
-        escapes
+        if target.escapes() {
+            self.diagnostics.push(symlink_escape(&target.path));
+            return None;
+        }
+        Some(target)
     }
 
     fn unreadable(&mut self, path: &Path, error: &io::Error) {

@@ -51,6 +51,16 @@ pub(super) fn symlink_loop(path: &Path) -> Diagnostic {
     )
 }
 
+/// Says that a link leads out of a project.
+pub(super) fn symlink_escape(path: &Path) -> Diagnostic {
+    diagnostic(
+        DiagnosticKind::SymlinkEscape,
+        path,
+        "it leads out of the project, so nothing there is read",
+        "copy what it leads to into the project, or add it as a root of the user",
+    )
+}
+
 pub(super) fn unreadable(path: &Path, error: &io::Error) -> Diagnostic {
     diagnostic(
         DiagnosticKind::Unreadable,

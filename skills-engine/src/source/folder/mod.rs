@@ -5,6 +5,7 @@ mod document;
 mod embedded;
 mod embedded_folder;
 mod embedded_skill;
+mod escape;
 mod fields;
 mod findings;
 mod folders;

@@ -79,7 +79,6 @@ impl SkillRoot {
         )
     }
 
-    #[cfg(feature = "watch")]
     pub(super) fn project_root(&self) -> Option<&Path> {
         match &self.scope {
             Scope::User => None,
