@@ -4,33 +4,7 @@ use std::collections::HashMap;
 use super::DiagnosticKind;
 use super::report::{Report, Source};
 use super::yaml::{Content, Entry, Node};
-use crate::skill::{AllowedTools, shown};
-
-/// Keys of the specification.
-const STANDARD: [&str; 6] = [
-    "name",
-    "description",
-    "license",
-    "compatibility",
-    "metadata",
-    "allowed-tools",
-];
-
-/// Keys of clients, which are no mistake.
-const EXTENSIONS: [&str; 12] = [
-    "argument-hint",
-    "arguments",
-    "disable-model-invocation",
-    "user-invocable",
-    "when_to_use",
-    "model",
-    "effort",
-    "context",
-    "agent",
-    "hooks",
-    "paths",
-    "shell",
-];
+use crate::skill::AllowedTools;
 
 /// Characters of a description.
 const MOST_DESCRIPTION: usize = 1024;
@@ -38,12 +12,9 @@ const MOST_DESCRIPTION: usize = 1024;
 /// Characters of `compatibility`.
 const MOST_COMPATIBILITY: usize = 500;
 
-/// Unknown keys that are named; more are counted.
-const MOST_NAMED: usize = 8;
-
 /// The entries of a header by key.
 pub(super) struct Fields<'n, 'a> {
-    entries: &'n [Entry<'a>],
+    pub(super) entries: &'n [Entry<'a>],
     by_key: HashMap<&'n str, &'n Node<'a>>,
     pub(super) source: Source<'n>,
 }
@@ -240,40 +211,4 @@ pub(super) fn argument_hint(fields: &Fields<'_, '_>, report: &mut Report<'_>) ->
         "quote it: brackets make a list of it",
     );
     Some(value.flow_text())
-}
-
-/// Reports keys that nobody knows, once for all. Says whether there are keys outside the specification.
-pub(super) fn report_unknown(fields: &Fields<'_, '_>, report: &mut Report<'_>) -> bool {
-    let is_among = |known: &[&str], entry: &Entry<'_>| {
-        entry.key.text().is_some_and(|key| known.contains(&key))
-    };
-    let mut has_extensions = false;
-    let mut unknown = Vec::new();
-    for entry in fields.entries {
-        if is_among(&STANDARD, entry) {
-            continue;
-        }
-        has_extensions = true;
-        if !is_among(&EXTENSIONS, entry) {
-            unknown.push(&entry.key);
-        }
-    }
-    let Some(first) = unknown.first() else {
-        return has_extensions;
-    };
-    let mut named: Vec<String> = unknown
-        .iter()
-        .take(MOST_NAMED)
-        .map(|key| format!("`{}`", shown(&key.source_text(), 80)))
-        .collect();
-    if unknown.len() > MOST_NAMED {
-        named.push(format!("{} more", unknown.len() - MOST_NAMED));
-    }
-    report.place(
-        DiagnosticKind::UnknownField,
-        fields.source.place(first.at),
-        format!("no client is known to read {}", named.join(", ")),
-        "correct the key, or move it below `metadata`",
-    );
-    has_extensions
 }

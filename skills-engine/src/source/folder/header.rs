@@ -3,6 +3,7 @@ use std::collections::BTreeMap;
 use serde_json::{Map, Value};
 
 use super::fields::{self, Fields};
+use super::keys::report_keys;
 use super::metadata::{read_metadata, read_requirements};
 use super::name::read_name;
 use super::report::{Report, Source};
@@ -79,7 +80,7 @@ pub(super) fn read_header(
         context: fields.text("context"),
         agent: fields.text("agent"),
         model: fields.text("model"),
-        has_extension_fields: fields::report_unknown(&fields, report),
+        has_extension_fields: report_keys(&fields, report),
         fields: entries
             .iter()
             .map(|entry| {

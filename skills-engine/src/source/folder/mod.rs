@@ -12,6 +12,7 @@ mod folders;
 mod handle;
 mod header;
 mod intake;
+mod keys;
 mod metadata;
 mod name;
 mod needs;

@@ -8,6 +8,7 @@ mod corpus;
 mod corpus_read;
 mod documents;
 mod fields;
+mod keys;
 mod names;
 mod properties;
 mod repairs;

@@ -198,24 +198,6 @@ fn se4_extension_fields() {
 }
 
 #[test]
-fn se4_unknown_fields_are_told_once() {
-    let lines: Vec<String> = (0..20).map(|index| format!("odd{index}: x")).collect();
-    let lines = lines.join("\n");
-    let found = document(
-        &format!("description: d\n{lines}"),
-        &["warning: unknown-field"],
-    );
-    let message = &found.diagnostics[0].message;
-    assert!(
-        message.contains("`odd7`, 12 more") && !message.contains("odd8"),
-        "{message}"
-    );
-    document("description: d\n<<: {name: x}", &["warning: unknown-field"]);
-    document("description: d\n~: x", &["warning: unknown-field"]);
-    document("description: d\n[a]: x", &["warning: unknown-field"]);
-}
-
-#[test]
 fn se4_keys_that_stand_twice_are_refused_at_any_level() {
     for lines in [
         "description: a\n\"description\": b",
