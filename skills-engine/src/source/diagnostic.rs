@@ -148,6 +148,8 @@ kinds! {
     ArgumentHintForm = "argument-hint-form", Warning, false;
     /// The header has a key that neither the specification nor a known client has.
     UnknownField = "unknown-field", Warning, true;
+    /// The header has a key of clients that the specification does not have. Strict sources alone tell it.
+    ExtensionField = "extension-field", Warning, true;
     /// A link among the resources leads out of the skill's folder.
     ResourceEscape = "resource-escape", Warning, false;
     /// A file of the skill cannot be read or named, and is not listed.

@@ -339,8 +339,18 @@ async fn se4_strict_turns_what_a_validator_refuses_into_failures() {
     let report = folders.scan().await.unwrap();
     assert_eq!(names(&report), ["good"]);
     let failed: Vec<_> = report.failed.iter().map(ToString::to_string).collect();
-    assert!(failed[0].contains("specification"), "{failed:?}");
+    let place = scratch.at("skills/extended/SKILL.md");
+    let told = format!(
+        "{}:4:1: warning: extension-field: the specification does not have `model`. \
+         take out what only clients read, or move it below `metadata`",
+        place.to_str().unwrap()
+    );
+    assert!(failed[0].contains(&told), "{failed:?}");
     assert!(failed[1].contains("name-dir-mismatch"), "{failed:?}");
+    assert!(kinds(&lenient.diagnostics).contains("warning: name-dir-mismatch"));
+    assert!(!kinds(&lenient.diagnostics).contains("warning: extension-field"));
+    let mut diagnostics = report.diagnostics.iter().map(ToString::to_string);
+    assert!(diagnostics.any(|it| it == told));
     // One that was good before keeps its last good version.
     scratch.put("skills/good/SKILL.md", main_file("bad", "Is not.", ""));
     let report = folders.scan().await.unwrap();

@@ -28,6 +28,8 @@ pub struct Document {
     pub body: Range<usize>,
     /// What should be known about it: warnings.
     pub diagnostics: Vec<Diagnostic>,
+    /// What those who are strict tell beside them.
+    pub strict_diagnostics: Vec<Diagnostic>,
 }
 
 impl Document {
@@ -65,11 +67,15 @@ pub type Read = Result<Document, Vec<Diagnostic>>;
 pub fn read_document(bytes: &[u8], folder: &str, path: &str) -> Read {
     let mut report = Report::new(path);
     match read(bytes, folder, &mut report) {
-        Some((header, body)) if !report.has_errors() => Ok(Document {
-            header,
-            body,
-            diagnostics: report.into_diagnostics(),
-        }),
+        Some((header, body)) if !report.has_errors() => {
+            let (diagnostics, strict_diagnostics) = report.into_parts();
+            Ok(Document {
+                header,
+                body,
+                diagnostics,
+                strict_diagnostics,
+            })
+        }
         _ => Err(report.into_diagnostics()),
     }
 }

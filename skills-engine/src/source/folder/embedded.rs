@@ -72,7 +72,8 @@ impl EmbeddedSkills {
         self
     }
 
-    /// Leaves out whatever a validator that follows the prose of the specification refuses, as failed.
+    /// Leaves out whatever a validator that follows the prose of the specification refuses, as failed. Keys that clients
+    /// know and the specification does not have are told as `extension-field`.
     pub fn strict(mut self) -> Self {
         self.is_strict = true;
         self

@@ -44,9 +44,15 @@ pub(super) fn judge(
             diagnostics,
         };
     };
+    if is_strict {
+        diagnostics.extend_from_slice(&main.strict_diagnostics);
+    }
     diagnostics.extend_from_slice(&listing.diagnostics);
     if is_strict {
-        let problems = strict_problems(main, &diagnostics);
+        let refused = diagnostics
+            .iter()
+            .filter(|found| found.kind.is_strict_violation());
+        let problems: Vec<_> = refused.map(ToString::to_string).collect();
         if !problems.is_empty() {
             return Judged {
                 verdict: Err(problems),
@@ -67,22 +73,6 @@ pub(super) fn judge(
         verdict: Ok(unmet),
         diagnostics,
     }
-}
-
-/// What a validator that follows the prose of the specification refuses.
-fn strict_problems(main: &Main, diagnostics: &[Diagnostic]) -> Vec<String> {
-    let mut problems: Vec<_> = diagnostics
-        .iter()
-        .filter(|found| found.kind.is_strict_violation())
-        .map(ToString::to_string)
-        .collect();
-    if problems.is_empty() && main.header.has_extension_fields {
-        problems.push(
-            "the header has a key that the specification does not have. Take it out, or move it to `metadata`"
-                .to_owned(),
-        );
-    }
-    problems
 }
 
 /// Takes skills of one source in, the first of each name.

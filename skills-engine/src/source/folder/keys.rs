@@ -36,7 +36,8 @@ const MOST_NAMED: usize = 8;
 /// Bytes of a key that may be a misspelled one.
 const LONGEST_MISSPELLED: usize = 64;
 
-/// Reports keys that nobody knows, once for all. Says whether there are keys outside the specification.
+/// Reports the keys that the specification does not have: once those that nobody knows, and, for who is strict, once those
+/// of clients. Says whether there are any.
 pub(super) fn report_keys(fields: &Fields<'_, '_>, report: &mut Report<'_>) -> bool {
     let is_among =
         |known: &[&str], key: &Node<'_>| key.text().is_some_and(|it| known.contains(&it));
@@ -53,6 +54,17 @@ pub(super) fn report_keys(fields: &Fields<'_, '_>, report: &mut Report<'_>) -> b
                 listed(&unknown, |key| meant(key, fields))
             ),
             "correct the key, or move it below `metadata`",
+        );
+    }
+    if let Some(first) = extensions.first() {
+        report.strict_place(
+            DiagnosticKind::ExtensionField,
+            fields.source.place(first.at),
+            format!(
+                "the specification does not have {}",
+                listed(&extensions, |_| None)
+            ),
+            "take out what only clients read, or move it below `metadata`",
         );
     }
     !(extensions.is_empty() && unknown.is_empty())

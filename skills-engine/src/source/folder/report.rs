@@ -24,6 +24,7 @@ pub(super) fn place_in(text: &str, at: usize) -> (u32, u32) {
 pub(super) struct Report<'a> {
     path: &'a str,
     diagnostics: Vec<Diagnostic>,
+    strict: Vec<Diagnostic>,
 }
 
 impl<'a> Report<'a> {
@@ -31,6 +32,7 @@ impl<'a> Report<'a> {
         Self {
             path,
             diagnostics: Vec::new(),
+            strict: Vec::new(),
         }
     }
 
@@ -52,6 +54,18 @@ impl<'a> Report<'a> {
             .push(Diagnostic::new(kind, self.path, message, hint).at(line, column));
     }
 
+    /// Adds one about a place, told by those who are strict alone.
+    pub(super) fn strict_place(
+        &mut self,
+        kind: DiagnosticKind,
+        (line, column): (u32, u32),
+        message: impl Into<String>,
+        hint: &str,
+    ) {
+        self.strict
+            .push(Diagnostic::new(kind, self.path, message, hint).at(line, column));
+    }
+
     pub(super) fn has_errors(&self) -> bool {
         self.diagnostics
             .iter()
@@ -60,6 +74,11 @@ impl<'a> Report<'a> {
 
     pub(super) fn into_diagnostics(self) -> Vec<Diagnostic> {
         self.diagnostics
+    }
+
+    /// What everybody tells, and what those who are strict tell beside it.
+    pub(super) fn into_parts(self) -> (Vec<Diagnostic>, Vec<Diagnostic>) {
+        (self.diagnostics, self.strict)
     }
 }
 

@@ -36,6 +36,8 @@ pub(super) struct Main {
     body: Option<KeptBody>,
     /// What should be known about the file: warnings.
     pub(super) diagnostics: Vec<Diagnostic>,
+    /// What a strict source tells beside them.
+    pub(super) strict_diagnostics: Vec<Diagnostic>,
 }
 
 /// Where a skill lies.
@@ -86,12 +88,13 @@ impl Main {
         shown: &str,
         room: &Arc<AtomicUsize>,
     ) -> Result<Self, Vec<Diagnostic>> {
-        let mut document = read_document(bytes, folder, shown)?;
+        let document = read_document(bytes, folder, shown)?;
         let body = document.body_in(bytes);
         Ok(Self {
             digest: Sha256::digest(body.as_bytes()).into(),
             body: KeptBody::new(&body, room),
-            diagnostics: std::mem::take(&mut document.diagnostics),
+            diagnostics: document.diagnostics,
+            strict_diagnostics: document.strict_diagnostics,
             header: document.header,
         })
     }

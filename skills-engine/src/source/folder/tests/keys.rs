@@ -1,4 +1,4 @@
-use super::document;
+use super::{document, read_lines};
 
 #[test]
 fn se4_unknown_fields_are_told_once() {
@@ -96,4 +96,39 @@ fn se4_a_key_of_its_own_is_not_taken_for_a_misspelled_one() {
         message,
         "no client is known to read `Model`, `allowed_tools`"
     );
+}
+
+#[test]
+fn se4_keys_of_clients_are_told_to_those_who_are_strict() {
+    let found = document(
+        "description: d\n  # So far.\nmodel: x\nodd: x\neffort: x",
+        &["warning: unknown-field"],
+    );
+    let strict: Vec<_> = found
+        .strict_diagnostics
+        .iter()
+        .map(ToString::to_string)
+        .collect();
+    assert_eq!(
+        strict,
+        [
+            "a-skill/SKILL.md:5:1: warning: extension-field: the specification does not have `model`, `effort`. \
+             take out what only clients read, or move it below `metadata`"
+        ]
+    );
+    assert!(!found.is_strictly_valid(&found.diagnostics));
+    let unknown = document("description: d\nodd: x", &["warning: unknown-field"]);
+    assert!(unknown.strict_diagnostics.is_empty());
+
+    let many = "argument-hint: x\narguments: x\ndisable-model-invocation: true\nuser-invocable: true\n\
+                when_to_use: x\nmodel: x\neffort: x\ncontext: x\nagent: x\nhooks: x";
+    let many = document(&format!("description: d\n{many}"), &[]);
+    let message = &many.strict_diagnostics[0].message;
+    assert!(
+        message.ends_with("`effort`, `context`, 2 more"),
+        "{message}"
+    );
+
+    let plain = read_lines("description: d").expect("a document");
+    assert!(plain.strict_diagnostics.is_empty());
 }
