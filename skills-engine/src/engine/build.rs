@@ -95,14 +95,14 @@ impl EngineBuilder {
         } = self;
         let sources = Sources::new(
             sources,
-            without,
             fixed,
             loads,
             loaded.skills,
             loaded.answers,
             telling.clone(),
             told,
-        );
+        )
+        .without(without);
         let ring = sinks.is_empty().then(|| Arc::new(MemoryRing::default()));
         sinks.extend(ring.clone().map(|ring| ring as Arc<dyn AuditSink>));
         let audit = AuditLog::start(sinks, Arc::clone(&clock), &limits, audit_key);

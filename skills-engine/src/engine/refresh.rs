@@ -85,7 +85,6 @@ pub(super) type Told = Arc<dyn Fn(&RefreshReport) + Send + Sync>;
 impl Sources {
     pub(super) fn new(
         sources: Vec<Arc<dyn SkillSource>>,
-        without: BTreeSet<String>,
         fixed: Skills,
         loads: Arc<dyn Skill>,
         loaded: Vec<Skills>,
@@ -95,7 +94,7 @@ impl Sources {
     ) -> Self {
         Self {
             all: sources,
-            without,
+            without: BTreeSet::new(),
             fixed,
             loads,
             loaded: Mutex::new(loaded),
@@ -107,6 +106,13 @@ impl Sources {
             told,
             follower: Follower::default(),
         }
+    }
+}
+
+impl Sources {
+    /// Leaves skills with these ids out, whatever gives them.
+    pub(super) fn without(self, without: BTreeSet<String>) -> Self {
+        Self { without, ..self }
     }
 }
 
