@@ -239,8 +239,8 @@ fn a_choice_that_is_not_there_says_which_there_are() {
             "`loading.profile` is not a setting; write `profile`, or remove it",
         ),
         (
-            "loadin.profile = 'psl'",
-            "`loadin` is not a setting; write `loading`, or remove it",
+            "loadin.profile = 'psl'", // misspelled on purpose
+            "`loadin` is not a setting; write `loading`, or remove it", // misspelled on purpose
         ),
         (
             "loading = 'prompt'",

@@ -31,11 +31,11 @@ fn told(lines: &str) -> String {
 #[test]
 fn se4_a_misspelled_key_is_told_with_the_one_it_may_have_been() {
     let rows = [
-        ("user-invokable", "user-invocable"),
+        ("user-invokable", "user-invocable"), // misspelled on purpose
         ("user_invocable", "user-invocable"),
         ("userInvocable", "user-invocable"),
         ("disable_model_invocation", "disable-model-invocation"),
-        ("disable-model-invokation", "disable-model-invocation"),
+        ("disable-model-invokation", "disable-model-invocation"), // misspelled on purpose
         ("disablemodelinvocation", "disable-model-invocation"),
         ("argument_hint", "argument-hint"),
         ("argument", "arguments"),
@@ -44,8 +44,8 @@ fn se4_a_misspelled_key_is_told_with_the_one_it_may_have_been() {
         ("allow-tools", "allowed-tools"),
         ("Allowed Tools", "allowed-tools"),
         ("when-to-use", "when_to_use"),
-        ("licence", "license"),
-        ("compatability", "compatibility"),
+        ("licence", "license"),             // misspelled on purpose
+        ("compatability", "compatibility"), // misspelled on purpose
         ("meta-data", "metadata"),
         ("hook", "hooks"),
     ];
