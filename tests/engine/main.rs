@@ -22,6 +22,7 @@ mod compaction;
 mod composers;
 mod content_faults;
 mod content_rule;
+mod content_texts;
 mod contention;
 mod control;
 mod dialects;

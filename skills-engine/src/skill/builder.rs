@@ -3,7 +3,7 @@ use std::sync::Arc;
 
 use super::{
     AttachContext, Attribute, Code, Fault, HookAnswer, Hooks, Level, Skill, SkillContent,
-    SkillDefinition, Tool, ToolSelection, TurnRequest, check_skill_id,
+    SkillDefinition, TextContent, Tool, ToolSelection, TurnRequest, check_skill_id,
 };
 
 /// Makes a skill without a Rust type.
@@ -116,7 +116,22 @@ impl SkillBuilder {
         self
     }
 
-    /// Sets a body and files, as a `SKILL.md` folder has them.
+    /// Sets the body, without files: [`content`](Self::content) with a [`TextContent`]. A model loads it when it needs it.
+    ///
+    /// ```
+    /// use skills_engine::skill::SkillBuilder;
+    ///
+    /// let skill = SkillBuilder::new("review")
+    ///     .description("Reviews a change.")
+    ///     .body("Read the whole change first. Then review $ARGUMENTS.\n")
+    ///     .build()?;
+    /// # Ok::<(), skills_engine::skill::Fault>(())
+    /// ```
+    pub fn body(self, text: impl Into<Arc<str>>) -> Self {
+        self.content(TextContent::new(text))
+    }
+
+    /// Sets a body and files, as a `SKILL.md` folder has them; [`TextContent`] holds them in memory.
     pub fn content(mut self, content: impl SkillContent) -> Self {
         self.content = Some(Arc::new(content));
         self

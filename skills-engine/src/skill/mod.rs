@@ -28,6 +28,7 @@ mod request;
 mod requirements;
 mod schema;
 mod text;
+mod text_content;
 mod tool;
 mod values;
 mod visibility;
@@ -76,6 +77,7 @@ pub use self::schema::{SchemaFunction, normalize_schema, output_schema_of, schem
 #[cfg(not(feature = "folders"))]
 pub(crate) use self::text::{folded, is_combining};
 pub(crate) use self::text::{is_hidden, is_spaceless, nearest, printable, push_visible, shown};
+pub use self::text_content::TextContent;
 pub(crate) use self::tool::ToolHandler;
 pub use self::tool::{
     Annotations, Call, InputSchema, NoArguments, Tool, ToolDefinition, ToolResult,
