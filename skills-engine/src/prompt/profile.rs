@@ -116,6 +116,8 @@ impl Profile {
     }
 
     /// As the agent utilities for Spring AI have it.
+    ///
+    /// The list of skills stands in the description of the load tool, and the system prompt is without it.
     #[must_use]
     pub fn spring() -> Self {
         Self {
@@ -161,6 +163,9 @@ impl Profile {
     }
 
     /// As Claude Code has it.
+    ///
+    /// The list of skills is a reminder, and the system prompt is without it: the host puts the view's `reminder()` before
+    /// the model, beside the user's words.
     #[must_use]
     pub fn claude() -> Self {
         Self {
