@@ -7,6 +7,12 @@ use crate::skill::{BoxFuture, Fault, Skill};
 ///
 /// It is asked when the engine is built, and each time the engine is refreshed. A skill that did not change is best
 /// given as the same `Arc`, which is seen without a comparison.
+///
+/// [`Instances`](super::Instances) is one for skills that the program itself adds and drops.
+#[cfg_attr(
+    feature = "folders",
+    doc = "The guide has [one over a database](super::SkillFolders#skills-from-elsewhere)."
+)]
 pub trait SkillSource: Send + Sync + 'static {
     /// Names the source in reports, such as `database`.
     fn name(&self) -> &str;
