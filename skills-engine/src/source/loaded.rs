@@ -126,6 +126,12 @@ impl fmt::Display for ShadowedSkill {
         if let Some(path) = path {
             write!(formatter, " at `{}`", printable(path))?;
         }
-        write!(formatter, " is left out for that of `{}`", printable(by))
+        // What says in words which skill it is has marks of its own.
+        let mark = if by.contains('`') { "" } else { "`" };
+        write!(
+            formatter,
+            " is left out for that of {mark}{}{mark}",
+            printable(by)
+        )
     }
 }

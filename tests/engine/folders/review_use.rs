@@ -3,7 +3,7 @@
 use skills_engine::Level;
 use skills_engine::session::{Decision, Why};
 use skills_engine::skill::{Actor, SkillBuilder};
-use skills_engine::source::Instances;
+use skills_engine::source::{Instances, ShadowedSkill};
 use tests::{answer, bare, open, session, turn};
 
 use super::scratch::{Scratch, main_file};
@@ -167,4 +167,18 @@ async fn se4_a_skill_without_a_body_says_how_it_is_opened() {
         fault.message.contains("Open it with `Session::open`"),
         "{fault}"
     );
+}
+
+#[test]
+fn se4_a_skill_that_goes_first_is_named_with_one_pair_of_marks() {
+    for (by, told) in [
+        ("/skills/a", "that of `/skills/a`"),
+        (
+            "`Greeter` of crate `host` (a.rs:1)",
+            "that of `Greeter` of crate `host` (a.rs:1)",
+        ),
+    ] {
+        let shadowed = ShadowedSkill::new("folders", "greeter", by).to_string();
+        assert!(shadowed.ends_with(told), "{shadowed}");
+    }
 }
