@@ -34,7 +34,7 @@ pub trait SkillSource: Send + Sync + 'static {
         Box::pin(async move { self.load().await.map(Loaded::from) })
     }
 
-    /// Counts the changes that the source knows of. A turn that finds another number at its beginning has all sources
+    /// Counts the changes that the source knows of. A turn that finds another number at its beginning has the source
     /// asked anew; a source that knows of none by itself leaves it at 0, and is asked when the engine is refreshed.
     ///
     /// It is asked before each turn, so it must be cheap.
