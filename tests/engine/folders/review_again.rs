@@ -144,6 +144,37 @@ async fn se4_nothing_is_given_of_a_skill_that_was_taken_away_while_it_was_read()
 }
 
 #[tokio::test]
+async fn se4_a_view_shows_no_body_of_a_skill_that_was_taken_away_while_it_was_read() {
+    for revocation in ["switch", "limit", "clear", "none"] {
+        let slow = Slow::default();
+        let (entered, go) = (Arc::clone(&slow.entered), Arc::clone(&slow.go));
+        let builder = SkillBuilder::new("p").content(slow);
+        let engine = bare().with_skill(builder.build().unwrap());
+        let engine = engine.build().await.unwrap();
+        let session = session(&engine).await;
+        open(&session, "p", Level::Context).await;
+        let mut turn = turn(&session).await;
+        let revoked = async {
+            entered.notified().await;
+            match revocation {
+                "limit" => session.limit("p", Level::Metadata).await.unwrap(),
+                "clear" => {
+                    session.clear("p").await.unwrap();
+                }
+                "switch" => {
+                    engine.set_enabled("p", false).unwrap();
+                }
+                _ => {}
+            }
+            go.notify_one();
+        };
+        let view = tokio::join!(turn.view(), revoked).0.unwrap();
+        let holds = view.prompt().contents.contains("BODY");
+        assert_eq!(holds, revocation == "none", "{revocation}");
+    }
+}
+
+#[tokio::test]
 async fn se4_a_skill_whose_files_changed_is_given_anew() {
     let scratch = Scratch::new();
     scratch.put("skills/a/SKILL.md", main_file("a", "D", "Body."));

@@ -99,7 +99,16 @@ impl Control<'_> {
         let mut bodies = Vec::with_capacity(wanted.len());
         let mut text = String::new();
         let read = read.await;
+        // What was taken away meanwhile is not shown.
+        let (now, state) = (self.renewed(), self.cell.published().1);
+        let is_open = |wanted: &Wanted<'_>| {
+            now.rights.has_instructions(wanted.skill)
+                && now.level(wanted.skill, &state) >= Level::Context
+        };
         for (wanted, told) in wanted.into_iter().zip(read) {
+            if !is_open(&wanted) {
+                continue;
+            }
             text.push('\n');
             let digest = told.is_ok().then(|| wanted.content.digest());
             match told {
