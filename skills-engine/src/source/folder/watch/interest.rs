@@ -233,16 +233,16 @@ mod tests {
 
     #[test]
     fn what_cannot_change_what_a_scan_finds_is_of_no_concern() {
-        let mut interest = Interest::of_skills(&["/tmp/work/skills/notes"]);
+        let mut interest = Interest::of_skills(&["/home/ada/skills/notes"]);
         interest
             .folders
-            .insert("/tmp/work/skills".into(), Kind::Group);
+            .insert("/home/ada/skills".into(), Kind::Group);
         let names = [
-            ("/tmp", Name::Folder),
-            ("/tmp/work", Name::Folder),
-            ("/tmp/work/skills", Name::Folder),
-            ("/tmp/late", Name::Other),
-            ("/tmp/link", Name::Link("late".into())),
+            ("/home", Name::Folder),
+            ("/home/ada", Name::Folder),
+            ("/home/ada/skills", Name::Folder),
+            ("/home/late", Name::Other),
+            ("/home/link", Name::Link("late".into())),
         ];
         let names = names.into_iter().map(|(path, name)| (path.into(), name));
         interest.names.extend(names);
@@ -254,30 +254,30 @@ mod tests {
         let vague = EventKind::Modify(ModifyKind::Any);
         let rows = [
             // Much may go on where a root lies.
-            ("/tmp/other", create, false),
-            ("/tmp/other", write, false),
-            ("/tmp/work/other", rename, false),
-            ("/tmp/work/skills-2", create, false),
-            ("/tmp", vague, false),
-            ("/tmp/work/skills/notes", vague, false),
-            ("/tmp/work/skills/log.txt", vague, false),
-            ("/tmp", permit, true),
-            ("/tmp", rename, true),
-            ("/tmp/work", create, true),
-            ("/tmp/late", create, true),
-            ("/tmp/link", rename, true),
-            ("/tmp/work/skills", rename, true),
-            ("/tmp/work/skills/new", create, true),
-            ("/tmp/work/skills/new", permit, true),
-            ("/tmp/work/skills/log.txt", write, false),
-            ("/tmp/work/skills/SKILL.md", write, true),
-            ("/tmp/work/skills/skill.MD", write, true),
-            ("/tmp/work/skills/.notes.swp", create, false),
-            ("/tmp/work/skills/.git", create, false),
-            ("/tmp/work/skills/node_modules", rename, false),
-            ("/tmp/work/skills/notes/SKILL.md", write, true),
-            ("/tmp/work/skills/notes/.env", write, true),
-            ("/tmp/work/skills/notes/deep/file", write, false),
+            ("/home/other", create, false),
+            ("/home/other", write, false),
+            ("/home/ada/other", rename, false),
+            ("/home/ada/skills-2", create, false),
+            ("/home", vague, false),
+            ("/home/ada/skills/notes", vague, false),
+            ("/home/ada/skills/log.txt", vague, false),
+            ("/home", permit, true),
+            ("/home", rename, true),
+            ("/home/ada", create, true),
+            ("/home/late", create, true),
+            ("/home/link", rename, true),
+            ("/home/ada/skills", rename, true),
+            ("/home/ada/skills/new", create, true),
+            ("/home/ada/skills/new", permit, true),
+            ("/home/ada/skills/log.txt", write, false),
+            ("/home/ada/skills/SKILL.md", write, true),
+            ("/home/ada/skills/skill.MD", write, true),
+            ("/home/ada/skills/.notes.swp", create, false),
+            ("/home/ada/skills/.git", create, false),
+            ("/home/ada/skills/node_modules", rename, false),
+            ("/home/ada/skills/notes/SKILL.md", write, true),
+            ("/home/ada/skills/notes/.env", write, true),
+            ("/home/ada/skills/notes/deep/file", write, false),
         ];
         for (path, kind, concerns) in rows {
             let found = interest.concerns(Path::new(path), kind);
