@@ -208,7 +208,7 @@ impl EngineBuilder {
         }
         let linked = &settled.settings.linked;
         self.sources
-            .extend(linked_sources(|name| linked.takes(name), &self.without));
+            .extend(linked_sources(|name| linked.takes(name)));
         let mut all = LoadedSources::default();
         for source in &self.sources {
             let revision = source.revision();
@@ -318,14 +318,11 @@ impl EngineBuilder {
         skills: &[Arc<dyn Skill>],
         linked: &[&'static SkillEntry],
     ) -> Vec<String> {
-        let takes = &settled.settings.linked;
-        // As above, and what `without` leaves out of folders is in no list.
+        // As above, and what `without` leaves out of sources is in no list.
         let mut folders = if settled.places.contains_key("linked") {
             linked_folder_ids(|_| true)
-        } else if self.without.is_empty() {
-            Vec::new()
         } else {
-            linked_folder_ids(|package| takes.takes(package))
+            Vec::new()
         };
         folders.extend_from_slice(&settled.left_out);
         let is_known = |id: &str| {

@@ -49,23 +49,20 @@ pub(crate) fn linked_packages() -> BTreeSet<&'static str> {
     origins.map(|origin| origin.crate_name).collect()
 }
 
-/// Sources of the folders that the linker brought of the packages taken, but for skills with these ids.
-pub(crate) fn linked_sources(
-    takes: impl Fn(&str) -> bool,
-    without: &BTreeSet<String>,
-) -> Vec<Arc<dyn SkillSource>> {
+/// Sources of the folders that the linker brought of the packages taken.
+pub(crate) fn linked_sources(takes: impl Fn(&str) -> bool) -> Vec<Arc<dyn SkillSource>> {
     #[cfg(feature = "folders")]
     {
-        let without = Arc::new(without.clone());
         let chosen = roots()
             .into_iter()
             .filter(|root| takes(root.origin.crate_name));
-        let source = |root| EmbeddedSkills::new(root).without(Arc::clone(&without));
-        chosen.map(|root| Arc::new(source(root)) as _).collect()
+        chosen
+            .map(|root| Arc::new(EmbeddedSkills::new(root)) as _)
+            .collect()
     }
     #[cfg(not(feature = "folders"))]
     {
-        let _ = (takes, without);
+        let _ = takes;
         Vec::new()
     }
 }

@@ -1,5 +1,4 @@
 use std::borrow::Cow;
-use std::collections::BTreeSet;
 use std::fmt;
 use std::path::Path;
 use std::sync::atomic::AtomicUsize;
@@ -39,7 +38,6 @@ use crate::source::{Loaded, Precedence, SkillSource};
 pub struct EmbeddedSkills {
     name: Cow<'static, str>,
     root: &'static EmbeddedRoot,
-    without: Arc<BTreeSet<String>>,
     is_strict: bool,
     known: Arc<Mutex<Vec<Known>>>,
     thread: BlockingPool,
@@ -59,7 +57,6 @@ impl EmbeddedSkills {
         Self {
             name: Cow::Borrowed(root.origin.crate_name),
             root,
-            without: Arc::default(),
             is_strict: false,
             known: Arc::default(),
             thread: BlockingPool::new(1),
@@ -76,12 +73,6 @@ impl EmbeddedSkills {
     /// know and the specification does not have are told as `extension-field`.
     pub fn strict(mut self) -> Self {
         self.is_strict = true;
-        self
-    }
-
-    /// Leaves skills out, by their ids.
-    pub(crate) fn without(mut self, without: Arc<BTreeSet<String>>) -> Self {
-        self.without = without;
         self
     }
 }
@@ -117,7 +108,6 @@ impl Known {
 struct Job {
     source: String,
     root: &'static EmbeddedRoot,
-    without: Arc<BTreeSet<String>>,
     is_strict: bool,
     known: Arc<Mutex<Vec<Known>>>,
 }
@@ -193,9 +183,7 @@ impl Job {
                         unmet,
                     )),
                 };
-                if !self.without.contains(&*skill.definition().id) {
-                    intake.take(&skill, &place);
-                }
+                intake.take(&skill, &place);
                 known.skill = Some(skill);
             }
             (_, verdict) => intake.fail(None, &place, verdict.err().unwrap_or_default()),
@@ -226,7 +214,6 @@ impl SkillSource for EmbeddedSkills {
         let job = Job {
             source: self.name.clone().into_owned(),
             root: self.root,
-            without: Arc::clone(&self.without),
             is_strict: self.is_strict,
             known: Arc::clone(&self.known),
         };

@@ -72,11 +72,8 @@ impl EmbeddedSkill {
         let mut files = self.folder.files.iter();
         let file = files.find(|file| is_listed && file.path == path);
         let file = file.ok_or_else(|| refused(path, self.reason(path)))?;
-        let total = file.bytes.len();
-        let start = usize::try_from(offset).map_or(total, |offset| offset.min(total));
-        let end = start.saturating_add(limit.min(MOST_AT_ONCE)).min(total);
-        let bytes = file.bytes[start..end].to_vec();
-        Ok(ResourcePart::new(bytes, offset, total as u64))
+        let limit = limit.min(MOST_AT_ONCE);
+        Ok(ResourcePart::of(file.bytes, offset, limit))
     }
 }
 
