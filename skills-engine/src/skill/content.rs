@@ -186,6 +186,15 @@ impl ResourcePart {
         }
     }
 
+    /// At most `limit` bytes of a file that is held in memory, from the byte `offset` on.
+    #[must_use]
+    pub fn of(file: &[u8], offset: u64, limit: usize) -> Self {
+        let total = file.len();
+        let start = usize::try_from(offset).map_or(total, |offset| offset.min(total));
+        let end = start.saturating_add(limit).min(total);
+        Self::new(file[start..end].to_vec(), offset, total as u64)
+    }
+
     /// Where the next part begins; `None` when this one reaches the end.
     #[must_use]
     pub fn next_offset(&self) -> Option<u64> {

@@ -95,11 +95,7 @@ impl TextContent {
                 "is not one of the skill's files. Give the path of a file from the skill's list, as it stands there",
             )
         })?;
-        let file = &self.files[place];
-        let start = usize::try_from(offset).map_or(file.len(), |offset| offset.min(file.len()));
-        let end = start.saturating_add(limit).min(file.len());
-        let bytes = file[start..end].to_vec();
-        Ok(ResourcePart::new(bytes, offset, file.len() as u64))
+        Ok(ResourcePart::of(&self.files[place], offset, limit))
     }
 }
 
