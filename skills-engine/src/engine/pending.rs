@@ -15,6 +15,9 @@ const MOST: usize = 256;
 /// Bodies of skills that a session remembers its model has; one that is forgotten is given again.
 const MOST_GIVEN: usize = 1_024;
 
+/// Bytes of arguments of skills begun that a session remembers, the latest ones.
+const MOST_ARGUMENTS: usize = 256 * 1024;
+
 /// What is known of a session's state, and the changes that are on their way.
 pub(super) struct States {
     /// The newest state of the store that is known here.
@@ -175,10 +178,11 @@ impl States {
     pub(super) fn begin(&mut self, begun: Begun) {
         let all = &mut self.waiting.get_or_insert_default().begun;
         all.retain(|other| other.skill != begun.skill);
-        if all.len() >= MOST_GIVEN {
-            all.remove(0);
-        }
         all.push(begun);
+        let mut bytes: usize = all.iter().map(|begun| begun.arguments.len()).sum();
+        while all.len() > MOST_GIVEN || bytes > MOST_ARGUMENTS {
+            bytes -= all.remove(0).arguments.len();
+        }
     }
 
     /// Notes that the model has none of them any more.

@@ -234,9 +234,8 @@ impl EngineInner {
     /// What each source has to give, by asking it or as it answered last.
     async fn ask(&self, asks: Asks) -> Vec<Answered> {
         let last = lock(&self.sources.answers).clone();
-        let taken = lock(&self.sources.loaded).clone();
         let mut answers = Vec::with_capacity(last.len());
-        for ((source, last), taken) in self.sources.all.iter().zip(last).zip(taken) {
+        for (source, last) in self.sources.all.iter().zip(last) {
             let revision = source.revision();
             if asks == Asks::Changed && revision == last.revision {
                 answers.push(last);
@@ -249,7 +248,7 @@ impl EngineInner {
                 }
                 Err(problem) => Loaded {
                     failed: vec![FailedSkill::new(source.name(), None, vec![problem])],
-                    ..Loaded::from(taken)
+                    ..Loaded::from(last.loaded.skills)
                 },
             };
             answers.push(Answered { loaded, revision });

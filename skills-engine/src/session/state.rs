@@ -125,14 +125,8 @@ impl SessionState {
         self
     }
 
-    /// Whether a turn-bound grant made at version `made_at` was ended from outside its turn.
-    pub(super) fn ends_turn_grant(
-        &self,
-        skill: &str,
-        level: Level,
-        actor: Actor,
-        made_at: u64,
-    ) -> bool {
+    /// Whether what an actor opened at version `made_at` was ended since, by that actor or a higher one.
+    pub(crate) fn was_ended(&self, skill: &str, level: Level, actor: Actor, made_at: u64) -> bool {
         if self.version <= made_at {
             return false;
         }
@@ -142,11 +136,6 @@ impl SessionState {
             || self
                 .entry(skill)
                 .is_some_and(|entry| entry.lowered.iter().any(ends))
-    }
-
-    /// Whether an opening of this level that an actor made at version `since` was ended.
-    pub(crate) fn was_lowered(&self, skill: &str, level: Level, actor: Actor, since: u64) -> bool {
-        self.ends_turn_grant(skill, level, actor, since)
     }
 
     pub(super) fn entry(&self, skill: &str) -> Option<&Arc<SkillEntry>> {

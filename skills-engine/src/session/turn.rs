@@ -47,7 +47,7 @@ impl TurnGrant {
     }
 
     fn is_live(&self, state: &SessionState) -> bool {
-        !state.ends_turn_grant(&self.skill, self.level, self.actor, self.made_at)
+        !state.was_ended(&self.skill, self.level, self.actor, self.made_at)
     }
 
     fn to_standing(&self) -> StandingGrant {

@@ -1,9 +1,12 @@
 //! What the first users of skills in folders came upon.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use skills_engine::Level;
 use skills_engine::session::{Decision, Why};
-use skills_engine::skill::{Actor, SkillBuilder};
-use skills_engine::source::{Instances, ShadowedSkill};
+use skills_engine::skill::{Actor, BoxFuture, Code, Fault, Skill, SkillBuilder};
+use skills_engine::source::{Instances, Precedence, ShadowedSkill, SkillSource};
 use tests::{answer, bare, open, session, turn};
 
 use super::scratch::{Scratch, main_file};
@@ -181,4 +184,75 @@ fn se4_a_skill_that_goes_first_is_named_with_one_pair_of_marks() {
         let shadowed = ShadowedSkill::new("folders", "greeter", by).to_string();
         assert!(shadowed.ends_with(told), "{shadowed}");
     }
+}
+
+#[tokio::test]
+async fn se4_a_skill_that_takes_no_part_is_not_found_out_by_how_its_name_is_written() {
+    let scratch = Scratch::new();
+    scratch.skill("skills/hidden", "R&D", "Any.");
+    scratch.skill("skills/notes", "notes", "Any.");
+    let engine = bare().source(scratch.user("skills")).build().await;
+    let session = session(&engine.unwrap()).await;
+    session.allow(["notes"]).unwrap();
+    let mut turn = turn(&session).await;
+    turn.view().await.unwrap();
+    for name in ["R&D", "R&amp;D", "S&amp;D"] {
+        let arguments = serde_json::json!({ "name": name }).to_string();
+        let told = answer(&mut turn, "load_skill", &arguments).await;
+        let unknown = format!("unknown_skill: there is no skill `{name}`. Use one of `notes`");
+        assert_eq!(told, unknown);
+    }
+}
+
+/// A source below others, which may fail.
+struct Below(Arc<AtomicBool>);
+
+impl SkillSource for Below {
+    fn name(&self) -> &'static str {
+        "below"
+    }
+
+    fn load(&self) -> BoxFuture<'_, Result<Vec<Arc<dyn Skill>>, Fault>> {
+        let fails = self.0.load(Ordering::SeqCst);
+        Box::pin(async move {
+            if fails {
+                return Err(Fault::new(
+                    Code::ToolError,
+                    "the shelf is away. Bring it back",
+                ));
+            }
+            let made = SkillBuilder::new("both").description("From below.");
+            Ok(vec![Arc::new(made.build()?) as Arc<dyn Skill>])
+        })
+    }
+
+    fn precedence(&self) -> Precedence {
+        Precedence::External
+    }
+}
+
+#[tokio::test]
+async fn se4_a_source_that_fails_still_offers_what_another_one_goes_before() {
+    let fails = Arc::new(AtomicBool::new(false));
+    let instances = Instances::new();
+    let first = SkillBuilder::new("both").description("Goes first.");
+    instances.insert(first.build().unwrap());
+    let engine = bare()
+        .source(Below(Arc::clone(&fails)))
+        .source(instances.clone());
+    let engine = engine.build().await.unwrap();
+    let described = || {
+        let registry = engine.registry();
+        let both = registry
+            .get("both")
+            .map(|skill| skill.definition().description.to_string());
+        both.unwrap_or_default()
+    };
+    assert_eq!(described(), "Goes first.");
+    fails.store(true, Ordering::SeqCst);
+    assert_eq!(engine.refresh().await.unwrap().failed.len(), 1);
+    instances.remove("both");
+    let report = engine.refresh().await.unwrap();
+    assert_eq!(report.changed, ["both"]);
+    assert_eq!(described(), "From below.");
 }

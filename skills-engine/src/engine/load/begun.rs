@@ -29,6 +29,6 @@ impl Begun {
 
     /// Whether the skill was not closed since.
     pub(in crate::engine) fn holds(&self, state: &SessionState) -> bool {
-        !state.was_lowered(&self.skill, Level::Context, self.by, self.at)
+        !state.was_ended(&self.skill, Level::Context, self.by, self.at)
     }
 }

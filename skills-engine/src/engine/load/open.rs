@@ -18,10 +18,12 @@ impl Control<'_> {
                 id.bytes().all(is_part)
             };
             let skills = self.epoch.registry.skills.iter();
-            let mut meant =
-                skills.filter(|skill| !is_plain(&skill.id) && name_as_told(&skill.id) == name);
+            // One that takes no part must not be found out by how its name is written.
+            let mut meant = skills
+                .filter(|skill| !is_plain(&skill.id) && name_as_told(&skill.id) == name)
+                .filter_map(|skill| self.known(&skill.id).ok());
             match (meant.next(), meant.next()) {
-                (Some(skill), None) => self.known(&skill.id),
+                (Some(index), None) => Ok(index),
                 _ => Err(unknown_among(self.epoch, &self.rights, name, is_offered)),
             }
         })
